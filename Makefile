@@ -1,0 +1,55 @@
+# Everything a newcomer needs. Only Python >= 3.11 is required; `make install` does the rest.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Replique needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+install: $(VENV)/.installed  ## create .venv with the `replique` command
+
+demo: install  ## watch a message become a reply: embedded servers, no key, no network
+	$(BIN)/replique demo
+
+up: install  ## run everything on this machine (data in ./.replique)
+	$(BIN)/replique up
+
+migrate: install  ## bring the database of DATABASE_URL to the newest schema
+	$(BIN)/replique migrate
+
+test: install  ## all tests but the long suites
+	$(BIN)/python -m pytest -q -m 'not slow'
+
+test-unit: install  ## decisions only, no server
+	$(BIN)/python -m pytest -q tests/unit tests/architecture
+
+test-integration: install  ## against real PostgreSQL and Redis
+	$(BIN)/python -m pytest -q tests/integration tests/contract tests/wire -m 'not slow'
+
+test-races: install  ## the stress of the transitions, ten seeds
+	$(BIN)/python -m pytest -q tests/integration/test_races.py -m 'slow or not slow'
+
+check: install  ## ruff, format, mypy, import contracts, docs in step
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q tests/architecture
+
+format: install  ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lock: install  ## resolve requirements.lock again, with hashes
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --all-extras --no-annotate --no-header pyproject.toml -o requirements.lock
+
+.PHONY: help install demo up migrate test test-unit test-integration test-races check format lock
