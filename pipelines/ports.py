@@ -1,0 +1,41 @@
+"""What the pipelines ask of the world. Adapters in workers/ answer."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol
+
+from schemas.agent import Kept, Step
+from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The time, aware, for what people read. Due times are the database's own."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never goes back, for deadlines."""
+        ...
+
+
+class ChatModel(Protocol):
+    """One provider. Raises `schemas.errors.ModelFailure`, nothing else."""
+
+    async def ask(self, request: ModelRequest, deadline: float) -> ModelAnswer:
+        """One HTTP attempt. `deadline` is on `Clock.monotonic`; past it the call is cancelled (kind DEADLINE)."""
+        ...
+
+
+class Keep(Protocol):
+    """Where a run is saved as it goes: one statement that stores the step, settles its call, reserves the next one
+    and renews the lease."""
+
+    async def __call__(self, step: Step | None, reserve: Reservation | None) -> Kept:
+        """`step` is None before the first call of a claim; `reserve` is None when no call follows."""
+        ...
+
+
+class PriceTable(Protocol):
+    def cost(self, model: Model, usage: Usage) -> Decimal | None:
+        """US dollars, or None when the model has no known price."""
+        ...

@@ -1,0 +1,115 @@
+"""A conversation as the pipelines see it: everything a run may know, loaded once, when the job is claimed."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from schemas.ids import CandidateId, ContactId, ConversationId, JobId, OrgId, PersonaId
+from schemas.resources import OrganizationSpec, PersonaSpec
+
+
+class Author(StrEnum):
+    CONTACT = "contact"
+    OPERATOR = "operator"
+    AI = "ai"
+    SYSTEM = "system"
+
+
+class HandledBy(StrEnum):
+    AI = "ai"
+    HUMAN = "human"
+    WAITING = "waiting"
+
+
+class Trigger(StrEnum):
+    MESSAGE = "message"
+    FOLLOW_UP = "follow_up"
+    REGENERATE = "regenerate"
+    RETRY = "retry"
+    RESUME = "resume"
+    PAYMENT = "payment"
+
+
+class BubbleKind(StrEnum):
+    TEXT = "text"
+    VOICE = "voice"
+    IMAGE = "image"
+    VIDEO = "video"
+    PAYMENT = "payment"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    type: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of the window, in the order it arrived or left.
+
+    `position` counts from 1 in its conversation and never changes. `candidate` and `kind` are set for the AI's own
+    bubbles; an operator's message has the author OPERATOR. Deleted messages are not in the window.
+    """
+
+    position: int
+    author: Author
+    text: str
+    at: datetime
+    kind: BubbleKind = BubbleKind.TEXT
+    attachments: tuple[Attachment, ...] = ()
+    candidate: CandidateId | None = None
+    answered: bool = True
+    """False for a contact's message that no reply has covered yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    id: OrgId
+    name: str
+    spec: OrganizationSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    id: PersonaId
+    name: str
+    spec: PersonaSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    id: ContactId
+    name: str
+    """The upstream app's id of the contact."""
+    display_name: str | None = None
+    locale: str | None = None
+    timezone: str | None = None
+    profile: dict[str, Any] = field(default_factory=dict)
+    noticed_at: datetime | None = None
+    """When the notice that an AI writes was last delivered to this contact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One conversation at the moment a run begins. Times are database times."""
+
+    now: datetime
+    organization: Organization
+    persona: Persona
+    contact: Contact
+    conversation: ConversationId
+    conversation_name: str
+    job: JobId
+    trigger: Trigger
+    turns: tuple[Turn, ...]
+    """The window: at least the last 15 messages, cut back in steps (see pipelines/memory/window.py)."""
+    plan: str | None = None
+    instruction: str | None = None
+    """What the operator asked for when they had the reply drafted again."""
+    sent_texts: tuple[str, ...] = ()
+    """The texts of the bubbles that left in this conversation, the newest 200, oldest first."""
+    replies_last_minute: int = 0
+    paused_until: datetime | None = None

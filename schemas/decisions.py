@@ -1,0 +1,89 @@
+"""How a run can end. An expected ending is a value; what the queue must do follows from it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from schemas.agent import TraceItem
+from schemas.conversation import BubbleKind
+from schemas.errors import Code, FailureKind
+from schemas.llm import SettledCall
+
+
+class SilenceReason(StrEnum):
+    """Why no reply is right. Kept on the job as its `reason`."""
+
+    NOTHING_TO_ANSWER = "nothing_to_answer"
+    BOT_LOOP = "bot_loop"
+    LEFT_ON_READ = "left_on_read"
+    PAUSED = "paused"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """One candidate message. Ordinals are given when the reply is recorded."""
+
+    kind: BubbleKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Bubbles to hold in the control window, the notice first when it is due."""
+
+    bubbles: tuple[Bubble, ...]
+    plan: str | None = None
+    note: str | None = None
+    """What an operator should know, e.g. that the best of several versions was kept."""
+    trace: tuple[TraceItem, ...] = ()
+    call: SettledCall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """No reply, and that is right. `read`: the contact is left on seen (a `message.read` webhook goes out)."""
+
+    reason: SilenceReason
+    code: Code | None = None
+    detail: str | None = None
+    read: bool = False
+    plan: str | None = None
+    paused_until: datetime | None = None
+    follow_up_at: datetime | None = None
+    trace: tuple[TraceItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The run ends without a reply and a person is told. `reason` is a machine token or a short sentence of ours."""
+
+    code: Code
+    reason: str
+    trace: tuple[TraceItem, ...] = ()
+    call: SettledCall | None = None
+    """The call that was in flight, when there was one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """The provider cannot answer now: the job waits in the database, the run is kept, the worker is free.
+
+    `counts` says whether this was a failed try (a 429 with a date is not). `retry_after` in seconds, if the provider
+    named one.
+    """
+
+    kind: FailureKind
+    sentence: str
+    counts: bool
+    retry_after: float | None = None
+    trace: tuple[TraceItem, ...] = ()
+    call: SettledCall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Saving a step found that the run is not ours to end: overtaken by the contact, or the lease was lost."""
+
+
+Decision = Reply | Silence | Failure | Parked | Stopped

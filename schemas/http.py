@@ -1,0 +1,104 @@
+"""Bodies that upstream apps post. What is not described here is refused by name."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from schemas.resources import Locale, Name, Zone
+
+MAX_TEXT_BYTES = 65_536
+MAX_ATTACHMENTS = 20
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AttachmentIn(Body):
+    type: Annotated[str, Field(min_length=1, max_length=64)]
+    url: Annotated[str, Field(min_length=1, max_length=4096)]
+
+
+class ContactIn(Body):
+    id: Name
+    name: Annotated[str, Field(max_length=256)] | None = None
+    locale: Locale | None = None
+    timezone: Zone | None = None
+    profile: dict[str, Any] | None = None
+
+
+class MessageIn(Body):
+    """`POST /v1/messages`. `contact` is needed for the first message of a conversation."""
+
+    id: Name
+    conversation: Name
+    persona: Name
+    author: Literal["contact", "operator", "self"]
+    contact: ContactIn | None = None
+    text: str | None = None
+    attachments: list[AttachmentIn] = []
+    sent_at: AwareDatetime | None = None
+
+
+class MessagePatch(Body):
+    text: str | None = None
+    attachments: list[AttachmentIn] | None = None
+
+
+class Ingested(Body):
+    """202. `job` is null when no job answers this message; `reason` then says why."""
+
+    message: str
+    conversation: str
+    job: str | None
+    duplicate: bool = False
+    reason: str | None = None
+
+
+class CandidateOut(Body):
+    id: str
+    ordinal: int
+    kind: str
+    state: str
+    text: str
+    media: list[dict[str, Any]] = []
+    price: dict[str, str] | None = None
+    audio: dict[str, Any] | None = None
+    due_at: datetime | None = None
+    reason: str | None = None
+    version: int = 0
+
+
+class UsageOut(Body):
+    calls: int = 0
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    cost_usd: str = "0"
+    discarded_cost_usd: str = "0"
+
+
+class JobOut(Body):
+    """A job as people and upstream apps read it."""
+
+    id: str
+    conversation: str
+    engine: str
+    trigger: str
+    state: str
+    outcome: str | None
+    code: str | None
+    reason: str | None
+    attention: bool
+    attempts: int
+    due_at: datetime | None
+    on_hold: bool
+    created_at: datetime
+    ended_at: datetime | None
+    candidates: list[CandidateOut]
+    usage: UsageOut
+    rules: list[dict[str, Any]] = []
+    trace: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []

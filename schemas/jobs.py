@@ -1,0 +1,53 @@
+"""Every hint that may travel on a queue.
+
+A hint says which row to look at, never what to do: the worker claims the row and acts on what it finds there, so a
+late, lost or doubled hint does no harm. It carries the conversation too, because the conversation is locked first.
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Queue(StrEnum):
+    REPLY = "reply"
+    SEND = "send"
+    BACKGROUND = "background"
+
+
+class Hint(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    queue: ClassVar[Queue]
+
+    conversation: int = Field(gt=0)
+
+
+class AutoReply(Hint):
+    """Think about one conversation's unanswered messages."""
+
+    name = "auto_reply"
+    queue = Queue.REPLY
+
+    job: int = Field(gt=0)
+
+
+class DelayedSend(Hint):
+    """Send the next bubble of a job whose window has closed."""
+
+    name = "delayed_send"
+    queue = Queue.SEND
+
+    job: int = Field(gt=0)
+
+
+class Deliver(Hint):
+    """Try again to hand over one webhook."""
+
+    name = "deliver"
+    queue = Queue.SEND
+
+    conversation: int = Field(ge=0, description="0 when the webhook belongs to no conversation")
+    delivery: int = Field(gt=0)

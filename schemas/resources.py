@@ -1,0 +1,217 @@
+"""What an organisation provisions: the kinds of `POST /v1/apply`, every field with its default and bounds.
+
+A document is the whole truth about its resource: a field left out returns to its default. Durations are seconds,
+fractions allowed; money is a decimal string.
+"""
+
+import base64
+import binascii
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import available_timezones
+
+from pydantic import AfterValidator, AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from schemas.ids import NAME_PATTERN
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
+Money = Annotated[Decimal, Field(ge=0, max_digits=14, decimal_places=4, allow_inf_nan=False)]
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+Locale = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
+Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
+DayHours = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d[-–]([01]\d|2[0-3]):[0-5]\d$")]
+
+PIPELINES = frozenset({"autoreply"})
+"""The pipelines that exist. Naming another one is refused, not stored for later."""
+
+NOTICE_RESPONSIBILITY_VERSION = "2026-08"
+NOTICE_RESPONSIBILITY = (
+    "Without the notice, contacts are not told by Replique that an AI writes to them. EU AI Act article 50 and the "
+    "model provider's usage policy require that they know. By accepting you confirm that your application tells them "
+    "before the first reply, and that your organisation answers for it."
+)
+
+
+def _zone(name: str) -> str:
+    if name not in available_timezones():
+        raise ValueError(f"{name!r} is not an IANA time zone, e.g. Europe/Paris")
+    return name
+
+
+def _pipeline(name: str) -> str:
+    if name not in PIPELINES:
+        raise ValueError(f"pipeline {name!r} does not exist; one of: {', '.join(sorted(PIPELINES))}")
+    return name
+
+
+Zone = Annotated[str, AfterValidator(_zone)]
+Pipeline = Annotated[str, AfterValidator(_pipeline)]
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=200_000)
+
+
+class Webhook(Spec):
+    """Where signed webhooks go. `secret`: `whsec_` and base64 of 24 to 64 bytes, as Standard Webhooks asks."""
+
+    url: AnyHttpUrl
+    secret: SecretStr
+
+    @model_validator(mode="after")
+    def _secret_is_a_key(self) -> Self:
+        text = self.secret.get_secret_value()
+        try:
+            raw = base64.b64decode(text.removeprefix("whsec_"), validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if not text.startswith("whsec_") or not 24 <= len(raw) <= 64:
+            raise ValueError("secret must be whsec_ followed by the base64 of 24 to 64 bytes")
+        return self
+
+
+class Flags(Spec):
+    ai_rag_enabled: bool | None = None
+
+
+class Budgets(Spec):
+    """US dollars; absent is unlimited."""
+
+    per_run: Money | None = None
+    per_conversation: Money | None = None
+    per_month: Money | None = None
+
+
+class OrganizationLimits(Spec):
+    in_flight: int = Field(16, ge=1, le=1000, description="Jobs of one queue in Redis or running at once.")
+    replies_per_minute: int = Field(10, ge=1, le=600, description="AI replies of one conversation.")
+    escalation_minutes: int = Field(15, ge=1, le=1440)
+
+
+class AgentOverrides(Spec):
+    """The agent's parameters under the names operators know; absent inherits from the level above."""
+
+    Enable: bool | None = None
+    MaxIterations: int | None = Field(None, ge=1, le=50)
+    TimeoutSeconds: float | None = Field(None, ge=5, le=600)
+    MaxRefusedToolCalls: int | None = Field(None, ge=1, le=20)
+    MaxValidationPasses: int | None = Field(None, ge=0, le=5)
+    UseRedactionValidation: bool | None = None
+    HardRemoveDisabledTools: bool | None = None
+    PreferAlbumContinuity: bool | None = None
+    MAX_FREE_MEDIA: int | None = Field(None, ge=0, le=100)
+    MAX_FREE_MEDIA_WINDOW: str | None = Field(None, pattern=r"^(\d{1,5}[smhd])?$")
+
+
+class OrganizationSpec(Spec):
+    plan: Literal["starter", "pro", "enterprise"] | None = None
+    locale: Locale = "en"
+    timezone: Zone = "UTC"
+    country: Country | None = None
+    currency: Currency = "EUR"
+    pipeline: Pipeline = "autoreply"
+    webhook: Webhook | None = None
+    ai_context: str = ""
+    featured_menu: str = ""
+    flags: Flags = Flags()
+    budgets: Budgets = Budgets()
+    limits: OrganizationLimits = OrganizationLimits()
+    retention_days: int | None = Field(None, ge=1, le=36_500)
+    models: dict[str, str] = {}
+    agent: AgentOverrides = AgentOverrides()
+
+
+class Debounce(Spec):
+    quiet_seconds: Seconds = 8
+    max_wait_seconds: Seconds = 45
+
+
+class Pacing(Spec):
+    base_ms: float = Field(800, ge=0, le=600_000, allow_inf_nan=False)
+    per_char_ms: float = Field(30, ge=0, le=10_000, allow_inf_nan=False)
+    jitter: float = Field(0.2, ge=0, le=1, allow_inf_nan=False)
+
+
+class PersonaLimits(Spec):
+    max_bubbles: int = Field(6, ge=1, le=20)
+    max_chars: int = Field(1000, ge=1, le=10_000)
+    banned_words: tuple[str, ...] = ()
+    max_vocal_per_day: int = Field(5, ge=0, le=100)
+    links_per_day: int = Field(5, ge=0, le=100)
+    spend_24h_flag: Money | None = None
+
+
+class Prices(Spec):
+    floor_ratio: float = Field(0.5, ge=0, le=1, allow_inf_nan=False)
+    ceiling_ratio: float = Field(2, ge=1, le=100, allow_inf_nan=False)
+
+
+class VoiceConsent(Spec):
+    """Who allowed the voice, when, and where the proof lies."""
+
+    owner: str
+    given_at: datetime
+    proof: str = ""
+
+
+class Disclosure(Spec):
+    """How a contact learns that an AI writes. Weakening it (`notice: false`) needs `accept` with the version shown."""
+
+    mode: Literal["handover", "disclose"] | None = None
+    notice: bool = True
+    texts: dict[str, str] = {}
+    repeat_hours: float | None = Field(None, gt=0, le=87_600)
+    profile: Literal["eu", "us_ny", "none"] = "eu"
+    accept: str | None = None
+
+
+class PersonaSpec(Spec):
+    pipeline: Pipeline | None = None
+    display_name: str = ""
+    language: Locale | None = None
+    timezone: Zone | None = None
+    instructions: str = ""
+    tone: str = ""
+    voice: str | None = None
+    engine: Literal["v2", "v1"] = "v2"
+    autonomy: Literal["off", "draft", "window", "auto"] = "window"
+    control_window_seconds: Seconds = 45
+    debounce: Debounce = Debounce()
+    pacing: Pacing = Pacing()
+    limits: PersonaLimits = PersonaLimits()
+    prices: Prices = Prices()
+    quiet_hours: DayHours | None = None
+    proactive_hours: DayHours = "09:00-21:00"
+    voice_consent_record: VoiceConsent | str | None = None
+    disclosure: Disclosure = Disclosure()
+    agent: AgentOverrides = AgentOverrides()
+
+
+class OrganizationDocument(OrganizationSpec):
+    kind: Literal["Organization"]
+    name: Name
+
+
+class PersonaDocument(PersonaSpec):
+    kind: Literal["Persona"]
+    name: Name
+
+
+Document = Annotated[OrganizationDocument | PersonaDocument, Field(discriminator="kind")]
+
+
+class Manifest(Spec):
+    """The body of `POST /v1/apply`."""
+
+    resources: list[Document] = Field(min_length=1, max_length=1000)
+
+
+def stored(document: BaseModel) -> dict[str, Any]:
+    """A document as it is kept: JSON, secrets in clear (the database is the vault), without kind and name."""
+    kept = document.model_dump(mode="json", exclude={"kind", "name"})
+    webhook = getattr(document, "webhook", None)
+    if webhook is not None:
+        kept["webhook"]["secret"] = webhook.secret.get_secret_value()
+    return kept

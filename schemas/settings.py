@@ -1,0 +1,210 @@
+"""Configuration. Read once, in an entry point; passed down in groups.
+
+Our own names start with `REPLIQUE_` (`__` nests: `REPLIQUE_AGENT__MAX_ITERATIONS=8`); the names that operators already
+know (`DATABASE_URL`, `AI_MODEL_REPLY`, `MAX_FREE_MEDIA`, …) are kept as they are. A misspelt or out-of-range setting
+stops the start with a sentence that names it.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AgentSettings(Group):
+    """Defaults of the ReplyAgent; organisations and personas override them in the database."""
+
+    enable: bool = Field(True, description="Off: the V1 chain answers.")
+    max_iterations: int = Field(12, ge=1, le=50, description="Model calls of the agent in one run.")
+    timeout_seconds: float = Field(150, ge=5, le=600, description="Active time from claim to decision.")
+    max_refused_tool_calls: int = Field(6, ge=1, le=20, description="Refused tool calls in a row that end a run.")
+    max_validation_passes: int = Field(2, ge=0, le=5, description="Correction passes after the review.")
+    use_redaction_validation: bool = Field(True, description="Off only for tests: no local checks, no review.")
+    hard_remove_disabled_tools: bool = Field(True, description="Restricted tools leave the palette.")
+    prefer_album_continuity: bool = Field(True, description="A second free media prefers the album of the last.")
+
+
+class QueueSettings(Group):
+    lease_seconds: float = Field(15, ge=1, le=120, description="A claim nobody renews is over after this.")
+    renew_seconds: float = Field(5, ge=0.2, le=60, description="How often a process renews what it holds.")
+    look_seconds: float = Field(0.5, ge=0.05, le=5, description="The longest sleep of the clock.")
+    resend_seconds: float = Field(60, ge=1, le=600, description="A hint nobody claimed is sent again after this.")
+    admission_batch: int = Field(500, ge=1, le=5000, description="Hints pushed in one look.")
+    drain_seconds: float = Field(25, ge=0, le=600, description="How long a stopping worker lets its runs finish.")
+
+
+class WorkerSettings(Group):
+    threads: int = Field(64, ge=1, le=1000, description="Hints in hand at once, per process.")
+    pool_size: int = Field(16, ge=1, le=200, description="Database connections per process.")
+
+
+class DeliverySettings(Group):
+    timeout_seconds: float = Field(15, ge=1, le=60, description="How long a receiver may take to answer.")
+    give_up_seconds: float = Field(86_400, ge=1, le=604_800, description="Age at which a delivery is given up.")
+    ambiguous_seconds: float = Field(600, ge=1, le=86_400, description="The same when its job is no longer live.")
+
+
+class FxSettings(Group):
+    eur_per_usd: float = Field(0.86, gt=0, le=100, description="Rate kept on each ledger row.")
+
+
+KEPT_NAMES = {
+    "database_url": "DATABASE_URL",
+    "redis_url": "REDIS_URL",
+    "storage_url": "STORAGE_URL",
+    "public_url": "PUBLIC_URL",
+    "anthropic_api_key": "ANTHROPIC_API_KEY",
+    "anthropic_base_url": "ANTHROPIC_BASE_URL",
+    "openai_api_key": "OPENAI_API_KEY",
+    "openai_base_url": "OPENAI_BASE_URL",
+    "model_reply": "AI_MODEL_REPLY",
+    "model_review": "AI_MODEL_REVIEW",
+    "model_concierge": "AI_MODEL_CONCIERGE",
+    "model_concierge_strong": "AI_MODEL_CONCIERGE_STRONG",
+    "model_assistant": "AI_MODEL_ASSISTANT",
+    "model_auxiliary": "AI_MODEL_AUXILIARY",
+    "model_parse": "AI_MODEL_PARSE",
+    "model_draft": "AI_MODEL_DRAFT",
+    "model_bulk": "AI_MODEL_BULK",
+    "model_embeddings": "AI_MODEL_EMBEDDINGS",
+    "max_history_messages": "MAX_HISTORY_MESSAGES",
+    "prompt_caching_enabled": "AI_PROMPT_CACHING_ENABLED",
+    "routing_dynamic": "AI_ROUTING_DYNAMIC",
+    "rag_global_enabled": "AI_RAG_GLOBAL_ENABLED",
+    "max_tokens_per_turn": "AI_MAX_TOKENS_PER_TURN",
+    "max_turns_per_conversation": "AI_MAX_TURNS_PER_CONVERSATION",
+    "max_conversation_per_user": "AI_MAX_CONVERSATION_PER_USER",
+    "max_free_media": "MAX_FREE_MEDIA",
+    "max_free_media_window": "MAX_FREE_MEDIA_WINDOW",
+}
+"""Fields whose environment name is fixed by the contract, without our prefix."""
+
+
+def _kept(field: str) -> AliasChoices:
+    return AliasChoices(KEPT_NAMES[field], field)
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="REPLIQUE_", env_nested_delimiter="__", frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    database_url: SecretStr | None = Field(None, validation_alias=_kept("database_url"))
+    redis_url: SecretStr | None = Field(None, validation_alias=_kept("redis_url"))
+    storage_url: str | None = Field(None, validation_alias=_kept("storage_url"))
+    public_url: str = Field("http://127.0.0.1:8080", validation_alias=_kept("public_url"))
+
+    anthropic_api_key: SecretStr | None = Field(None, validation_alias=_kept("anthropic_api_key"))
+    anthropic_base_url: str | None = Field(None, validation_alias=_kept("anthropic_base_url"))
+    openai_api_key: SecretStr | None = Field(None, validation_alias=_kept("openai_api_key"))
+    openai_base_url: str | None = Field(None, validation_alias=_kept("openai_base_url"))
+
+    model_reply: str = Field("claude-haiku-5-5", validation_alias=_kept("model_reply"))
+    model_review: str = Field("claude-haiku-5-5", validation_alias=_kept("model_review"))
+    model_concierge: str = Field("claude-haiku-5-5", validation_alias=_kept("model_concierge"))
+    model_concierge_strong: str = Field("claude-sonnet-5-5", validation_alias=_kept("model_concierge_strong"))
+    model_assistant: str = Field("claude-sonnet-5-5", validation_alias=_kept("model_assistant"))
+    model_auxiliary: str = Field("claude-haiku-5-5", validation_alias=_kept("model_auxiliary"))
+    model_parse: str = Field("claude-haiku-5-5", validation_alias=_kept("model_parse"))
+    model_draft: str = Field("claude-sonnet-5-5", validation_alias=_kept("model_draft"))
+    model_bulk: str = Field("claude-haiku-5-5", validation_alias=_kept("model_bulk"))
+    model_embeddings: str | None = Field(None, validation_alias=_kept("model_embeddings"))
+
+    max_history_messages: int = Field(30, ge=2, le=200, validation_alias=_kept("max_history_messages"))
+    prompt_caching_enabled: bool = Field(True, validation_alias=_kept("prompt_caching_enabled"))
+    routing_dynamic: bool = Field(False, validation_alias=_kept("routing_dynamic"))
+    rag_global_enabled: bool = Field(False, validation_alias=_kept("rag_global_enabled"))
+    max_tokens_per_turn: int = Field(4000, ge=64, le=64_000, validation_alias=_kept("max_tokens_per_turn"))
+    max_turns_per_conversation: int = Field(100, ge=1, validation_alias=_kept("max_turns_per_conversation"))
+    max_conversation_per_user: int = Field(20, ge=1, validation_alias=_kept("max_conversation_per_user"))
+    max_free_media: int = Field(4, ge=0, le=100, validation_alias=_kept("max_free_media"))
+    max_free_media_window: str = Field(
+        "24h", pattern=r"^(\d{1,5}[smhd])?$", validation_alias=_kept("max_free_media_window")
+    )
+
+    agent: AgentSettings = AgentSettings()
+    queue: QueueSettings = QueueSettings()
+    worker: WorkerSettings = WorkerSettings()
+    delivery: DeliverySettings = DeliverySettings()
+    fx: FxSettings = FxSettings()
+
+    bootstrap_key: SecretStr | None = Field(
+        None, min_length=16, description="Creates, once, an admin key with this secret."
+    )
+    secret_key: SecretStr | None = Field(
+        None, min_length=32, description="Signs and hashes; without it, one made at the first migration."
+    )
+    allow_private_urls: bool = Field(False, description="Webhooks may point at private addresses. Not in production.")
+    log_level: str = Field("INFO", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$")
+    log_json: bool = Field(False, description="One JSON object a line instead of readable lines.")
+    pg_prepare: bool = Field(True, description="Off behind a transaction pooler.")
+    url: str | None = Field(None, description="The gateway the command line talks to.")
+    key: SecretStr | None = Field(None, description="The key the command line uses.")
+    org: str | None = Field(None, description="The organisation the command line names.")
+    instance: str | None = Field(None, max_length=64, description="Names this process on the leases it takes.")
+
+
+class SettingsRefused(Exception):
+    """The environment does not make a configuration; the message names each setting and what is wrong with it."""
+
+
+def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process. Raises `SettingsRefused`."""
+    names = os.environ if environ is None else environ  # noqa: TID251  (the one place that reads it)
+    problems = [f"{name}: no such setting" for name in names if _misspelt(name)]
+    if environ is not None:
+        return _from_mapping(environ, problems)
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        raise SettingsRefused("; ".join([*problems, *_sentences(error)])) from None
+    if problems:
+        raise SettingsRefused("; ".join(problems))
+    return settings
+
+
+def _from_mapping(environ: Mapping[str, str], problems: list[str]) -> Settings:
+    values: dict[str, Any] = {}
+    by_kept_name = {kept: field for field, kept in KEPT_NAMES.items()}
+    for name, value in environ.items():
+        if name in by_kept_name:
+            values[by_kept_name[name]] = value
+        elif name.startswith("REPLIQUE_"):
+            *groups, leaf = name.removeprefix("REPLIQUE_").lower().split("__")
+            target = values
+            for group in groups:
+                target = target.setdefault(group, {})
+            target[leaf] = value
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as error:
+        raise SettingsRefused("; ".join([*problems, *_sentences(error)])) from None
+    if problems:
+        raise SettingsRefused("; ".join(problems))
+    return settings
+
+
+def _misspelt(name: str) -> bool:
+    if name.startswith("AI_MODEL_"):
+        return name not in KEPT_NAMES.values()
+    if not name.startswith("REPLIQUE_"):
+        return False
+    group = name.removeprefix("REPLIQUE_").lower().split("__")[0]
+    return group not in Settings.model_fields or group in KEPT_NAMES
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    found = []
+    for problem in error.errors(include_input=False, include_url=False):
+        path = [str(part) for part in problem["loc"]]
+        first = path[0]
+        kept = first in KEPT_NAMES.values() or first in KEPT_NAMES
+        name = KEPT_NAMES.get(first, first) if kept else "REPLIQUE_" + "__".join(path).upper()
+        found.append(f"{name}: {problem['msg']}")
+    return found

@@ -1,0 +1,95 @@
+"""Who is served and who may call: organisations, personas, contacts, keys, the audit log, the installation."""
+
+from sqlalchemy import Index, UniqueConstraint
+from sqlalchemy.orm import Mapped
+
+from schemas.tables.base import Count, Facts, Key, Moment, Ref, Stamp, Str, Table
+
+
+class InstallationRow(Table):
+    """One row: what this installation is called in webhook ids, its secret, and the epoch of its Redis."""
+
+    __tablename__ = "installation"
+
+    id: Mapped[Key]
+    tag: Mapped[Str]
+    secret: Mapped[Str]
+    redis_epoch: Mapped[Str | None]
+    created_at: Mapped[Stamp]
+
+
+class OrganizationRow(Table):
+    __tablename__ = "organizations"
+
+    id: Mapped[Key]
+    name: Mapped[Str]
+    spec: Mapped[Facts]
+    version: Mapped[Count]
+    webhook_disabled_at: Mapped[Moment | None]
+    updated_at: Mapped[Stamp]
+
+    __table_args__ = (UniqueConstraint("name"),)
+
+
+class PersonaRow(Table):
+    __tablename__ = "personas"
+
+    id: Mapped[Key]
+    org_id: Mapped[Ref]
+    name: Mapped[Str]
+    spec: Mapped[Facts]
+    version: Mapped[Count]
+    updated_at: Mapped[Stamp]
+
+    __table_args__ = (UniqueConstraint("org_id", "name"),)
+
+
+class ContactRow(Table):
+    __tablename__ = "contacts"
+
+    id: Mapped[Key]
+    org_id: Mapped[Ref]
+    name: Mapped[Str]
+    display_name: Mapped[Str | None]
+    locale: Mapped[Str | None]
+    timezone: Mapped[Str | None]
+    profile: Mapped[Facts]
+    noticed_at: Mapped[Moment | None]
+    opted_out_at: Mapped[Moment | None]
+    locked_at: Mapped[Moment | None]
+    erased_at: Mapped[Moment | None]
+    created_at: Mapped[Stamp]
+
+    __table_args__ = (UniqueConstraint("org_id", "name"),)
+
+
+class ApiKeyRow(Table):
+    """`hash` is HMAC-SHA-256 of the key under the installation's secret: keys are long and random."""
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[Key]
+    org_id: Mapped[Ref | None]
+    role: Mapped[Str]
+    name: Mapped[Str]
+    hash: Mapped[Str]
+    created_at: Mapped[Stamp]
+    revoked_at: Mapped[Moment | None]
+
+    __table_args__ = (UniqueConstraint("hash"),)
+
+
+class AuditRow(Table):
+    """Append-only: who changed what."""
+
+    __tablename__ = "audit_log"
+
+    id: Mapped[Key]
+    at: Mapped[Stamp]
+    org_id: Mapped[Ref | None]
+    who: Mapped[Str]
+    action: Mapped[Str]
+    subject: Mapped[Str]
+    facts: Mapped[Facts]
+
+    __table_args__ = (Index(None, "org_id", "id"),)
