@@ -1,10 +1,13 @@
 """What the pipelines ask of the world. Adapters in workers/ answer."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
 from schemas.agent import Kept, Step
+from schemas.claims import Endpoint, Posted
+from schemas.jobs import Hint
 from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
 
 
@@ -38,4 +41,20 @@ class Keep(Protocol):
 class PriceTable(Protocol):
     def cost(self, model: Model, usage: Usage) -> Decimal | None:
         """US dollars, or None when the model has no known price."""
+        ...
+
+
+class Courier(Protocol):
+    """Carries hints to workers, at once and without promise: what it loses, the clock sends again."""
+
+    async def push(self, hints: Sequence[Hint]) -> None:
+        """Never raises."""
+        ...
+
+
+class Channel(Protocol):
+    """Hands one signed webhook to the receiver."""
+
+    async def post(self, endpoint: Endpoint | None, webhook_id: str, body: str) -> Posted:
+        """One attempt; never raises. The same `webhook_id` and body may come again. None: the built-in inbox."""
         ...

@@ -30,7 +30,7 @@ class Bubble:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Bubbles to hold in the control window, the notice first when it is due."""
+    """Bubbles to hold in the control window. The notice, when one is due, is put before them as they are recorded."""
 
     bubbles: tuple[Bubble, ...]
     plan: str | None = None
