@@ -1,7 +1,7 @@
 """The few steps between `fork` and a server's `exec`, as a script with an interpreter of its own.
 
 Run as `python -I -S launch.py PARENT_PID DEATH_SIGNAL IDENTITY UID GID PROGRAM ARGUMENT...`. A script instead
-of a `preexec_fn`: that one runs in a forked copy of a process with threads, where any lock may be held for ever.
+of a `preexec_fn`: that one runs in a forked copy of a process with threads, where a lock may stay held.
 """
 
 import ctypes

@@ -19,8 +19,8 @@ def end_leftover(
 ) -> None:
     """Stop what an earlier run left in `folder` and wait until it is gone.
 
-    It is ended rather than taken over: a server that was tied to a dead parent is about to stop by itself, and
-    one that is not tied would outlive the new parent as well.
+    It is ended rather than taken over: a server that was tied to a dead parent is about to stop by itself,
+    and one that is not tied would outlive the new parent as well.
     """
     end = time.monotonic() + patience
     signalled: set[int] = set()

