@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _STAMP = re.compile(r"^\s*\[\d{1,2}[:h]\d{2}\]\s*")
@@ -85,6 +86,7 @@ def _calls(turns: list[tuple[str, list[dict[str, Any]]]]) -> Iterator[tuple[str,
     return ((b["name"], b["id"] not in failed) for b in blocks if b["type"] == "tool_use")
 
 
+@lru_cache(maxsize=256)
 def _persona(system: str) -> str | None:
     for pattern in _NAMED:
         if found := pattern.search(system):
