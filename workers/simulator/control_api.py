@@ -1,13 +1,14 @@
 """`/_sim`: what a test sets up and asks.
 
-POST scripts  `{"turns": [turn], "match"?, "task"?, "repeat"?}`,
-              a turn is `{"text"?, "calls"?, "json"?, "raw"?, "stop"?, "fault"?, "delay"?}`
-POST faults   `{"kind", "next"? or "seconds"?, "time"?, "task"?, "model"?, "match"?, "delay"?, "retry_after"?}`
-POST clock    `{"advance": seconds}`
-POST reset    all as new, the clock's origin too
-GET requests  `?since=n&task=…&refused=true`, and GET usage
+- POST scripts: `{"turns": [turn], "match"?, "task"?, "repeat"?}`, a turn being
+  `{"text"?, "calls"?, "json"?, "raw"?, "stop"?, "fault"?, "delay"?}`
+- POST faults: `{"kind", "next"?, "seconds"?, "time"?, "task"?, "model"?, "match"?, "delay"?, "retry_after"?}`
+- POST clock: `{"advance": seconds}`
+- POST reset: all as new, the clock too
+- GET requests: `?since=n&task=…&refused=true`
+- GET usage
 
-A task is "review" for requests with `output_config.format`, else "reply". Wrong fields are a 400 with a sentence.
+A task is "review" for requests with `output_config.format`, else "reply". Wrong fields are a 400 and a sentence.
 """
 
 import json
