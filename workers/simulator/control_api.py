@@ -8,7 +8,7 @@
 - GET requests: `?since=n&task=…&refused=true`
 - GET usage
 
-A task is "review" for requests with `output_config.format`, else "reply". Wrong fields are a 400 and a sentence.
+A task is "review" for requests with `output_config.format`, else "reply". Wrong fields are a 400.
 """
 
 import json
