@@ -50,6 +50,11 @@ class DeliverySettings(Group):
     ambiguous_seconds: float = Field(600, ge=1, le=86_400, description="The same when its job is no longer live.")
 
 
+class LlmSettings(Group):
+    timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
+    connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
+
+
 class FxSettings(Group):
     eur_per_usd: float = Field(0.86, gt=0, le=100, description="Rate kept on each ledger row.")
 
@@ -132,6 +137,7 @@ class Settings(BaseSettings):
     queue: QueueSettings = QueueSettings()
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
+    llm: LlmSettings = LlmSettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(

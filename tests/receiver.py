@@ -1,107 +1,77 @@
-"""A receiver of signed webhooks, as an upstream app would run one: it checks signatures and applies each id once."""
+"""A webhook receiver on a free port that answers as scripted: a status, a silence, a cut."""
 
-import base64
-import json
-import threading
-import time
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from standardwebhooks.webhooks import Webhook, WebhookVerificationError
-
-SECRET = "whsec_" + base64.b64encode(b"replique-tests-secret-0123456789").decode()
-
-
-@dataclass(frozen=True)
-class Post:
-    """One attempt as it arrived; `status` is what it was answered."""
-
-    id: str
-    body: dict[str, Any]
-    at: float
-    status: int
-
-    @property
-    def type(self) -> str:
-        return str(self.body["type"])
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.body["data"]
-        return found
+Answer = Callable[[asyncio.StreamWriter], Coroutine[Any, Any, None]]
 
 
 @dataclass
 class Receiver:
-    url: str = ""
-    posts: list[Post] = field(default_factory=list)
-    forged: int = 0
-    """Attempts whose signature did not hold."""
-    answers: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Statuses to answer, in order, to the bubbles of a conversation; then 200."""
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    port: int = 0
+    heard: list[tuple[dict[str, str], str]] = field(default_factory=list)
+    """Headers (lower case) and body of every request."""
+    script: list[Answer] = field(default_factory=list)
 
-    def take(self, headers: dict[str, str], raw: bytes) -> int:
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hooks"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            Webhook(SECRET).verify(raw, headers)
-        except WebhookVerificationError:
-            with self.lock:
-                self.forged += 1
-            return 401
-        body = json.loads(raw)
-        with self.lock:
-            waiting = self.answers[body["data"].get("conversation") or ""] if body["type"] == "message.send" else []
-            status = waiting.pop(0) if waiting else 200
-            self.posts.append(Post(headers["webhook-id"], body, time.monotonic(), status))
-        return status
-
-    def of(self, conversation: str, type: str = "message.send") -> list[Post]:
-        with self.lock:
-            return [p for p in self.posts if p.type == type and p.facts.get("conversation") == conversation]
-
-    def applied(self, conversation: str) -> list[dict[str, Any]]:
-        """The bubbles an app would show: accepted attempts, each id once, in order of arrival."""
-        seen: dict[str, dict[str, Any]] = {}
-        for post in self.of(conversation):
-            if post.status == 200:
-                seen.setdefault(post.id, post.facts)
-        return list(seen.values())
+            while line := await reader.readline():
+                headers = {":request": line.decode().strip()}
+                while (line := await reader.readline()) not in {b"\r\n", b""}:
+                    name, _, value = line.decode().partition(":")
+                    headers[name.lower()] = value.strip()
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                self.heard.append((headers, body.decode()))
+                await self.script.pop(0)(writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
 
 
-def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+def status(code: int, body: str = "", **headers: str) -> Answer:
+    lines = [f"HTTP/1.1 {code} x", f"content-length: {len(body.encode())}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    answer = ("\r\n".join(lines) + "\r\n\r\n" + body).encode()
 
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("content-length", "0")))
-            status = receiver.take({k.lower(): v for k, v in self.headers.items()}, raw)
-            answer = b"{}"
-            self.send_response(status)
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+    async def send(writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        await writer.drain()
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
-
-    return Handler
+    return send
 
 
-@contextmanager
-def running_receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(receiver))
-    server.daemon_threads = True
-    receiver.url = f"http://127.0.0.1:{server.server_port}/hooks"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
+def raw(text: bytes) -> Answer:
+    """These bytes, then the connection is cut."""
+
+    async def send(writer: asyncio.StreamWriter) -> None:
+        writer.write(text)
+        await writer.drain()
+        writer.close()
+
+    return send
+
+
+def silence(seconds: float) -> Answer:
+    async def send(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(seconds)
+
+    return send
+
+
+@asynccontextmanager
+async def receiving(*script: Answer) -> AsyncIterator[Receiver]:
+    receiver = Receiver(script=list(script))
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, limit=2**20)
+    receiver.port = server.sockets[0].getsockname()[1]
     try:
         yield receiver
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+        server.close()

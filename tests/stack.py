@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from tests.receiver import SECRET, Receiver
+from tests.upstream import SECRET, Receiver
 
 ROOT = Path(__file__).parents[1]
 ADMIN_KEY = "rk_admin_for_the_end_to_end_tests"

@@ -7,7 +7,7 @@ from tests.simulator import RunningSimulator, running_simulator
 from workers.simulator.control import SimulatorControl
 
 from tests import servers
-from tests.receiver import Receiver, running_receiver
+from tests.upstream import Receiver, running_receiver
 from tests.stack import Stack, running_stack
 
 

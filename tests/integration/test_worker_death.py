@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests import servers
-from tests.receiver import Receiver
+from tests.upstream import Receiver
 from tests.scripts import bubbles, call, done, heard
 from tests.simulator import RunningSimulator
 from tests.stack import COMMAND, Stack, clean_environment, free_port, wait_until
