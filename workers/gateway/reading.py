@@ -4,6 +4,7 @@ once, for every route."""
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from fastapi import Request
@@ -26,14 +27,19 @@ async def read_json(request: Request) -> Any:
     return parse(body)
 
 
-def refuse_members(parsed: Any) -> None:
-    """For routes that take no body: an empty object is let through, a field is not silently ignored."""
-    if parsed is None:
+def check_shape(parsed: Any, wanted: bool) -> None:
+    """Every body is an object. Where none is `wanted` an empty one is let through, a field is not silently ignored."""
+    if parsed is None and not wanted:
         return
     if not isinstance(parsed, dict):
         raise BadRequest("the body must be a JSON object")
-    if parsed:
-        raise Invalid("unknown fields", [{"field": str(name), "message": "unknown field"} for name in parsed])
+    if parsed and not wanted:
+        raise unknown("field", parsed)
+
+
+def unknown(what: str, names: Iterable[str]) -> Invalid:
+    listed = [{"field": name, "message": f"unknown {what}"} for name in names]
+    return Invalid(f"unknown {what}: {', '.join(item['field'] for item in listed)}", listed)
 
 
 def parse(body: bytes) -> Any:
