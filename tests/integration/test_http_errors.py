@@ -1,13 +1,28 @@
 """Whatever is wrong with a request, the answer is a problem that says what."""
 
+import io
+import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import structlog
 
 from tests.builders_face import a_gateway
+from workers.runtime.logging import configure
 
 JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def log_lines() -> Iterator[io.StringIO]:
+    """What the process writes to its log, set up as in production."""
+    root, lines = logging.getLogger(), io.StringIO()
+    handlers, level = root.handlers, root.level
+    configure(stream=lines)
+    yield lines
+    structlog.reset_defaults()
+    root.handlers, root.level = handlers, level
 
 
 @pytest.mark.parametrize(
@@ -103,9 +118,7 @@ async def test_a_database_that_is_away_is_503_and_the_gateway_starts_and_lives(d
     assert alive.status_code == 200
 
 
-async def test_a_fault_of_ours_says_nothing_but_the_request_id(
-    database_url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_fault_of_ours_says_nothing_but_the_request_id(database_url: str, log_lines: io.StringIO) -> None:
     async with a_gateway(database_url) as gateway:
         await gateway.call("GET", "/v1/jobs")
         await gateway.run("ALTER TABLE dead_letters RENAME TO moved_secretly")
@@ -113,7 +126,7 @@ async def test_a_fault_of_ours_says_nothing_but_the_request_id(
 
     assert answer.status_code == 500
     assert [word for word in ("secretly", "dead_letters", "SELECT") if word in answer.text] == []
-    logged = capsys.readouterr().out
+    logged = log_lines.getvalue()
     assert [word for word in ("request_failed", "r-1", "ProgrammingError") if word not in logged] == []
     assert "SELECT" not in logged
 

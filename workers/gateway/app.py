@@ -9,12 +9,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from schemas.settings import Settings
+from workers.bootstrap import address
 from workers.gateway import errors
 from workers.gateway.edge import Edge
 from workers.gateway.openapi import describe
 from workers.gateway.parts import Parts
 from workers.gateway.routes import ROUTERS
 from workers.gateway.wiring import open_parts
+from workers.runtime.logging import configure
 
 Assemble = Callable[[Settings], AbstractAsyncContextManager[Parts]]
 
@@ -44,7 +46,12 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def serve(settings: Settings, host: str, port: int) -> None:
-    """Serve until SIGTERM or SIGINT; requests in hand are finished within `gateway.drain_seconds`."""
+    """Serve until SIGTERM or SIGINT; requests in hand are finished within `gateway.drain_seconds`.
+
+    Call it from the main thread. Raises SettingsRefused when the database's address is missing.
+    """
+    configure(settings.log_level, settings.log_json)
+    address(settings.database_url, "DATABASE_URL")
     config = uvicorn.Config(
         create_app(settings),
         host=host,

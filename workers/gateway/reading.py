@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 from fastapi import Request
 
+from pipelines.ingestion.normalise import cleaned
 from schemas.errors import BadRequest, Invalid, UnsupportedMedia
 
 MAX_DEPTH = 64
 _ESCAPED_TROUBLE = re.compile(rb"\\u(0000|[dD][89a-fA-F])")
-_LONE = re.compile("[\ud800-\udfff]")
 
 
 async def read_json(request: Request) -> Any:
@@ -51,7 +51,7 @@ def parse(body: bytes) -> Any:
         raise BadRequest("the body is not JSON in UTF-8") from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
         raise BadRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
-    return _repaired(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
+    return cleaned(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -78,13 +78,3 @@ def _children(parent: Any) -> list[Any]:
     if isinstance(parent, dict):
         return list(parent.values())
     return parent if isinstance(parent, list) else []
-
-
-def _repaired(value: Any) -> Any:
-    if isinstance(value, str):
-        return _LONE.sub("\ufffd", value.replace("\x00", ""))
-    if isinstance(value, list):
-        return [_repaired(item) for item in value]
-    if isinstance(value, dict):
-        return {_repaired(key): _repaired(item) for key, item in value.items()}
-    return value

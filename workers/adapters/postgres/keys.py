@@ -118,7 +118,7 @@ class Keys:
             return None, None
         name = wanted.organization or caller.named
         if name is None:
-            raise _wrong(f"a key of the role {wanted.role} belongs to one organisation: name it")
+            raise _wrong(f"a key of the role {wanted.role} belongs to one organisation")
         if caller.named not in (None, name):
             raise _wrong(f"the header X-Organization names {caller.named!r}")
         org = await connection.scalar(_ORGANIZATION, {"name": name})

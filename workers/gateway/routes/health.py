@@ -30,8 +30,9 @@ async def readyz(request: Request, parts: The) -> Response:
         ready, late = standing.at_head, standing.unseen_seconds
     except Unavailable:
         postgres, ready, late = {"reachable": False}, False, 0.0
-    clock = {"late": late > LATE_SECONDS, "oldest_unseen_seconds": late}
-    found = Readiness(ready=ready, postgres=postgres, redis=dict(await parts.redis()), clock=clock)
+    redis = dict(await parts.redis())
+    clock = {"seen": redis.pop("clock_seen", None), "late": late > LATE_SECONDS, "oldest_unseen_seconds": late}
+    found = Readiness(ready=ready, postgres=postgres, redis=redis, clock=clock)
     if ready:
         return answer(found)
     facts = {**found.model_dump(), "retry_after": 2}
