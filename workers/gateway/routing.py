@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from schemas.access import Caller
 from schemas.errors import NotFound
@@ -77,6 +77,21 @@ def org_of(caller: Caller) -> OrgId:
     return caller.org
 
 
+def _digits(value: Any) -> Any:
+    if isinstance(value, str) and not value.isdecimal():
+        raise ValueError("not a whole number")
+    return value
+
+
+def _true_or_false(value: Any) -> Any:
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise ValueError("true or false")
+    return value
+
+
+Number = Annotated[int, BeforeValidator(_digits)]
+Truth = Annotated[bool, BeforeValidator(_true_or_false)]
+"""For query parameters: as JSON would write them, nothing else."""
 The = Annotated[Parts, Depends(parts_of)]
 By = Annotated[Caller, Depends(caller_of)]
 
