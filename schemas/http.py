@@ -1,26 +1,42 @@
 """Bodies that upstream apps post. What is not described here is refused by name."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
-from schemas.resources import Locale, Name, Zone
+from schemas.claims import CandidateState, JobState
+from schemas.conversation import BubbleKind, Trigger
+from schemas.resources import Locale, Name, Zone, rfc3339
 
 MAX_TEXT_BYTES = 65_536
 MAX_ATTACHMENTS = 20
+
+
+SentAt = Annotated[
+    AwareDatetime,
+    Field(strict=False, ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(9000, 1, 1, tzinfo=UTC)),
+    BeforeValidator(rfc3339),
+]
+"""As the upstream app says; only shown. Bounded, because a year 0 can be stored but not be read again."""
 
 
 class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class AttachmentIn(Body):
+class Asked(Body):
+    """A body that callers send. Strict: `"5"` is no number, `1` is not true."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class AttachmentIn(Asked):
     type: Annotated[str, Field(min_length=1, max_length=64)]
     url: Annotated[str, Field(min_length=1, max_length=4096)]
 
 
-class ContactIn(Body):
+class ContactIn(Asked):
     id: Name
     name: Annotated[str, Field(max_length=256)] | None = None
     locale: Locale | None = None
@@ -28,7 +44,7 @@ class ContactIn(Body):
     profile: dict[str, Any] | None = None
 
 
-class MessageIn(Body):
+class MessageIn(Asked):
     """`POST /v1/messages`. `contact` is needed for the first message of a conversation."""
 
     id: Name
@@ -38,10 +54,10 @@ class MessageIn(Body):
     contact: ContactIn | None = None
     text: str | None = None
     attachments: list[AttachmentIn] = []
-    sent_at: AwareDatetime | None = None
+    sent_at: SentAt | None = None
 
 
-class MessagePatch(Body):
+class MessagePatch(Asked):
     text: str | None = None
     attachments: list[AttachmentIn] | None = None
 
@@ -59,8 +75,8 @@ class Ingested(Body):
 class CandidateOut(Body):
     id: str
     ordinal: int
-    kind: str
-    state: str
+    kind: BubbleKind
+    state: CandidateState
     text: str
     media: list[dict[str, Any]] = []
     price: dict[str, str] | None = None
@@ -71,6 +87,9 @@ class CandidateOut(Body):
 
 
 class UsageOut(Body):
+    """Tokens and money of all model calls of a job. `discarded_cost_usd` is the part of `cost_usd` whose run was thrown
+    away; `unpriced_calls` are those of models without a known price, in neither sum."""
+
     calls: int = 0
     input: int = 0
     cache_read: int = 0
@@ -78,23 +97,27 @@ class UsageOut(Body):
     output: int = 0
     cost_usd: str = "0"
     discarded_cost_usd: str = "0"
+    unpriced_calls: int = 0
 
 
 class JobOut(Body):
     """A job as people and upstream apps read it."""
 
     id: str
+    organization: str
     conversation: str
     engine: str
-    trigger: str
-    state: str
-    outcome: str | None
+    trigger: Trigger
+    state: JobState
+    outcome: JobState | None
     code: str | None
     reason: str | None
     attention: bool
     attempts: int
     due_at: datetime | None
     on_hold: bool
+    note: str | None = None
+    instruction: str | None = None
     created_at: datetime
     ended_at: datetime | None
     candidates: list[CandidateOut]

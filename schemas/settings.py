@@ -55,6 +55,13 @@ class LlmSettings(Group):
     connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
 
 
+class GatewaySettings(Group):
+    body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
+    known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
+    failed_keys_per_minute: int = Field(60, ge=1, le=100_000, description="Wrong keys from one address, then 429.")
+    drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
+
+
 class FxSettings(Group):
     eur_per_usd: float = Field(0.86, gt=0, le=100, description="Rate kept on each ledger row.")
 
@@ -138,6 +145,8 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
     llm: LlmSettings = LlmSettings()
+
+    gateway: GatewaySettings = GatewaySettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(
