@@ -1,0 +1,1 @@
+"""What every process of the product stands on: queue broker, logging, metrics, health, embedded servers."""
