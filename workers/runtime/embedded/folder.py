@@ -5,6 +5,7 @@ import hashlib
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -53,6 +54,9 @@ class ServerFolder:
 
     def release(self) -> None:
         if self._lock is not None:
+            if self.socket_folder != self.path:
+                with suppress(OSError):
+                    self.socket_folder.rmdir()
             self._lock.close()
             self._lock = None
 
