@@ -68,9 +68,7 @@ class Gateway:
     def readiness(self) -> dict[str, Any]:
         return self._call("GET", "/readyz")
 
-    def _call(
-        self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
-    ) -> dict[str, Any]:
+    def _call(self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None) -> dict[str, Any]:
         answer = self._send(method, path, body, query)
         if answer.is_error and self.org is None and (only := _only_organization(answer)):
             self.org = only
@@ -128,6 +126,8 @@ def _refused(answer: httpx2.Response) -> GatewayRefused | GatewayAway:
     sentence = str(problem.get("detail") or problem.get("title") or f"HTTP {answer.status_code}")
     errors = [e for e in problem.get("errors") or [] if isinstance(e, dict)]
     named = [f"{e.get('field')}: {e.get('message')}" for e in errors]
+    if isinstance(known := problem.get("organizations"), list):
+        named.append(f"organisations: {', '.join(map(str, known)) or 'none'} (--org)")
     facts = {name: value for name, value in problem.items() if name not in STANDARD_MEMBERS}
     return GatewayRefused(
         str(problem["code"]), "; ".join([sentence, *named]), facts, {str(e.get("field")) for e in errors}

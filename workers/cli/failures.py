@@ -57,6 +57,8 @@ class StoryBroken(CommandFailed):
 
 def as_failure(error: Exception) -> CommandFailed | None:
     """Failures of the layers below that a sentence explains; None is a fault of ours and keeps its traceback."""
+    if isinstance(error, CommandFailed):
+        return error
     from schemas.errors import AppError
     from schemas.settings import SettingsRefused
 

@@ -19,7 +19,7 @@ COLUMNS = ("id", "conversation", "trigger", "state", "code", "reason", "attentio
 def list_jobs(
     state: Annotated[str | None, typer.Option(help="queued, running, held, sending, sent, silent, failed, …")] = None,
     code: Annotated[str | None, typer.Option(help="e.g. AR-520")] = None,
-    attention: Annotated[bool | None, typer.Option(help="Only those a person must look at, or only the others.")] = None,
+    attention: Annotated[bool | None, typer.Option(help="Only those a person must look at, or the others.")] = None,
     conversation: Annotated[str | None, typer.Option(help="Only those of one conversation.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
@@ -31,9 +31,7 @@ def list_jobs(
 
     wanted = None if attention is None else str(attention).lower()
     with gateway(org) as at:
-        page = at.jobs(
-            state=state, code=code, attention=wanted, conversation=conversation, limit=limit, cursor=cursor
-        )
+        page = at.jobs(state=state, code=code, attention=wanted, conversation=conversation, limit=limit, cursor=cursor)
     terminal = Terminal()
     if as_json:
         return terminal.json(page)

@@ -70,7 +70,7 @@ def _loaded(text: str, shown: str) -> list[Any]:
     except ValueError:
         pass
     try:
-        return [found for found in yaml.load_all(text, Loader) if found is not None]  # noqa: S506  (a SafeLoader)
+        return [found for found in yaml.load_all(text, Loader) if found is not None]
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""

@@ -16,7 +16,7 @@ def gateway(
     """Serve the HTTP API (needs DATABASE_URL; REDIS_URL speeds things up)."""
     from schemas.settings import read_settings
     from workers.cli.ports import require_free
-    from workers.gateway.app import serve  # type: ignore[import-not-found]
+    from workers.gateway.app import serve  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     settings = read_settings()
     require_free(host, port)
@@ -30,10 +30,11 @@ def worker(
 ) -> None:
     """Think and send: take work from the queues until SIGTERM, then finish what is in hand."""
     from schemas.settings import read_settings
-    from workers.main import run_worker  # type: ignore[import-not-found]
 
     chosen = _queues(queues)
     settings = read_settings()
+    from workers.main import run_worker  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
     run_worker(settings, chosen, processes, threads or settings.worker.threads)
 
 
@@ -51,7 +52,7 @@ def _queues(text: str) -> "tuple[Queue, ...]":
 def clock() -> None:
     """Send out what is due. Any number may run; rows are claimed, never doubled."""
     from schemas.settings import read_settings
-    from workers.clock import run_clock  # type: ignore[import-not-found]
+    from workers.clock import run_clock  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     run_clock(read_settings())
 
@@ -72,12 +73,11 @@ def simulator(
 def migrate() -> None:
     """Bring the database of DATABASE_URL to the newest schema. Safe to run from several places at once."""
     from schemas.settings import read_settings
-    from workers.adapters.postgres.migrate import newest, upgrade
     from workers.cli.failures import AskedWrongly
+    from workers.cli.schema import bring_up_to_date
     from workers.cli.terminal import Terminal
 
     url = read_settings().database_url
     if url is None:
         raise AskedWrongly("DATABASE_URL is not set: which database is to be migrated?")
-    upgrade(url.get_secret_value())
-    Terminal().say(f"the schema is at {newest()}")
+    Terminal().say(f"the schema is at {bring_up_to_date(url.get_secret_value())}")

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 class Terminal:
     def __init__(self) -> None:
-        self._rich: Console | None = None
-        if sys.stdout.isatty():
-            from rich.console import Console
-
-            self._rich = Console(highlight=False)
+        self._rich = _rich() if sys.stdout.isatty() else None
 
     @property
     def console(self) -> "Console | None":
@@ -71,6 +67,12 @@ class Terminal:
         from rich.text import Text
 
         Console(stderr=True).print(Text(line.rstrip("\n"), style="red"), soft_wrap=True)
+
+
+def _rich() -> "Console":
+    from rich.console import Console
+
+    return Console(highlight=False)
 
 
 def clean(text: str) -> str:

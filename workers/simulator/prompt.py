@@ -107,8 +107,7 @@ def _blocks(tier: Tier, role: str, piece: str) -> Iterator[Block]:
         tokens=block_tokens(block),
         ttl=_ttl(marker) if marker else None,
         run=kind if tier is Tier.MESSAGES and kind in ("tool_use", "tool_result") else None,
-        markable=kind not in ("thinking", "redacted_thinking")
-        and (kind != "text" or bool(block.get("text"))),
+        markable=kind not in ("thinking", "redacted_thinking") and (kind != "text" or bool(block.get("text"))),
     )
 
 

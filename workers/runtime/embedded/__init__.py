@@ -46,9 +46,7 @@ class Servers:
 
 
 @contextmanager
-def servers(
-    folder: Path, *, database_url: str | None = None, redis_url: str | None = None
-) -> Iterator[Servers]:
+def servers(folder: Path, *, database_url: str | None = None, redis_url: str | None = None) -> Iterator[Servers]:
     """Start, below `folder`, a server for each address that is not given, and stop it at the end.
 
     A second call for the same folder, from this process or another, raises FolderInUse while the first

@@ -40,9 +40,7 @@ def _copy(site: Path, target: Path, who: Account) -> None:
     # The libraries beside the package are found by a relative path, so the layout is kept.
     for name in (PACKAGE, f"{PACKAGE}.libs"):
         if (site / name).exists():
-            shutil.copytree(
-                site / name, building / name, symlinks=True, ignore=shutil.ignore_patterns("include")
-            )
+            shutil.copytree(site / name, building / name, symlinks=True, ignore=shutil.ignore_patterns("include"))
     for parent, folders, files in os.walk(building):
         for name in (".", *folders, *files):
             os.chown(Path(parent, name), who.uid, who.gid, follow_symlinks=False)

@@ -25,9 +25,7 @@ class FolderInUse(EmbeddedServerError):
     code = "embedded-folder-in-use"
 
     def __init__(self, folder: Path, holder: str) -> None:
-        super().__init__(
-            f"Process {holder} already runs a server in {folder}: stop it, or use another folder."
-        )
+        super().__init__(f"Process {holder} already runs a server in {folder}: stop it, or use another folder.")
         self.folder = folder
         self.holder = holder
 
@@ -45,9 +43,7 @@ class ServerStillRunning(EmbeddedServerError):
 
     def __init__(self, program: str, folder: Path, pids: list[int]) -> None:
         listed = ", ".join(map(str, pids))
-        super().__init__(
-            f"{program} of an earlier run (process {listed}) does not leave {folder}: end it first."
-        )
+        super().__init__(f"{program} of an earlier run (process {listed}) does not leave {folder}: end it first.")
         self.pids = pids
 
 

@@ -14,9 +14,7 @@ from workers.runtime.embedded.errors import ServerStillRunning
 PROC = Path("/proc")
 
 
-def end_leftover(
-    program: str, folder: Path, pid_file: Path, stop_signal: int, patience: float = 20.0
-) -> None:
+def end_leftover(program: str, folder: Path, pid_file: Path, stop_signal: int, patience: float = 20.0) -> None:
     """Stop what an earlier run left in `folder` and wait until it is gone.
 
     It is ended rather than taken over: a server that was tied to a dead parent is about to stop by itself,
@@ -39,9 +37,7 @@ def running_in(program: str, folder: Path, pid_file: Path) -> list[int]:
         return []
     if not (PROC / "self").exists():
         return _named_in_pid_file(program, pid_file)
-    return [
-        int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit() and _is(entry, program, folder)
-    ]
+    return [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit() and _is(entry, program, folder)]
 
 
 def _is(entry: Path, program: str, folder: Path) -> bool:
