@@ -5,9 +5,12 @@ late, lost or doubled hint does no harm. It carries the conversation too, becaus
 """
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
+
+RowNumber = Annotated[int, Field(gt=0, lt=2**63)]
+"""What a `bigint` key can be; a larger number in a hint is nonsense, not a database error."""
 
 
 class Queue(StrEnum):
@@ -22,7 +25,7 @@ class Hint(BaseModel):
     name: ClassVar[str]
     queue: ClassVar[Queue]
 
-    conversation: int = Field(gt=0)
+    conversation: RowNumber
 
 
 class AutoReply(Hint):
@@ -31,7 +34,7 @@ class AutoReply(Hint):
     name = "auto_reply"
     queue = Queue.REPLY
 
-    job: int = Field(gt=0)
+    job: RowNumber
 
 
 class DelayedSend(Hint):
@@ -40,7 +43,7 @@ class DelayedSend(Hint):
     name = "delayed_send"
     queue = Queue.SEND
 
-    job: int = Field(gt=0)
+    job: RowNumber
 
 
 class Deliver(Hint):
@@ -49,5 +52,5 @@ class Deliver(Hint):
     name = "deliver"
     queue = Queue.SEND
 
-    conversation: int = Field(ge=0, description="0 when the webhook belongs to no conversation")
-    delivery: int = Field(gt=0)
+    conversation: int = Field(ge=0, lt=2**63, description="0 when the webhook belongs to no conversation")
+    delivery: RowNumber

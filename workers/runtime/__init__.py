@@ -1,1 +1,1 @@
-"""What every process of the product stands on: queue broker, logging, metrics, health, embedded servers."""
+"""What a process needs to run: broker, event loop, leases, logging, servers. Knows nothing of conversations."""

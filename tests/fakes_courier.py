@@ -1,0 +1,173 @@
+"""What actors use, in memory: a storage that remembers, replies and channels that do as they are bid."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines.ports import Keep
+from schemas.agent import Kept, Resume, Step
+from schemas.claims import Accepted, Claim, Ended, Endpoint, JobState, Posted, Posting, Recorded
+from schemas.conversation import Case, Contact, Organization, Persona, Trigger
+from schemas.decisions import Decision, Silence, SilenceReason
+from schemas.errors import Unavailable
+from schemas.ids import ContactId, ConversationId, DeliveryId, JobId, OrgId, PersonaId, RunId
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint
+from schemas.llm import Reservation
+from schemas.resources import OrganizationSpec, PersonaSpec
+from schemas.settings import Settings
+from workers.adapters.clock import SystemClock
+from workers.bootstrap import App
+from workers.runtime.leases import Leases
+
+SILENT = Silence(SilenceReason.NOTHING_TO_ANSWER)
+
+
+def a_case(job: int = 1) -> Case:
+    return Case(
+        now=datetime(2026, 11, 30, 10, tzinfo=UTC),
+        organization=Organization(OrgId(1), "acme", OrganizationSpec()),
+        persona=Persona(PersonaId(1), "maya", PersonaSpec()),
+        contact=Contact(ContactId(1), "fan-7"),
+        conversation=ConversationId(job),
+        conversation_name=f"c-{job}",
+        job=JobId(job),
+        trigger=Trigger.MESSAGE,
+        turns=(),
+    )
+
+
+def a_claim(job: int = 1, fence: int = 1) -> Claim:
+    return Claim(JobId(job), ConversationId(job), OrgId(1), fence, a_case(job), Resume(RunId(job), fence))
+
+
+def a_posting(delivery: int = 1, endpoint: Endpoint | None = None) -> Posting:
+    return Posting(
+        delivery=DeliveryId(delivery),
+        webhook_id=f"msg_test_{delivery}",
+        org=OrgId(1),
+        conversation=ConversationId(1),
+        candidate=None,
+        type="message.send",
+        body='{"type":"message.send"}',
+        fence=1,
+        attempt=1,
+        endpoint=endpoint,
+    )
+
+
+@dataclass
+class MemoryStorage:
+    """Every job may be claimed once. `away` makes every call fail; `lost` are rows that are no longer ours."""
+
+    away: bool = False
+    lost: set[int] = field(default_factory=set)
+    claimed: list[int] = field(default_factory=list)
+    recorded: list[tuple[int, Decision]] = field(default_factory=list)
+    given_back: list[int] = field(default_factory=list)
+    settled: list[tuple[int, Posted]] = field(default_factory=list)
+    unreadable: list[tuple[str, str, str]] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+
+    async def claim_run(self, hint: AutoReply) -> Claim | None:
+        self._answer()
+        if hint.job in self.claimed:
+            return None
+        self.claimed.append(hint.job)
+        return a_claim(hint.job)
+
+    async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:
+        self._answer()
+        return Kept.FRESH
+
+    async def record(self, claim: Claim, decision: Decision) -> Recorded:
+        self._answer()
+        self.recorded.append((claim.job, decision))
+        return Ended(JobState.SILENT)
+
+    async def give_back(self, claim: Claim) -> None:
+        self.given_back.append(claim.job)
+
+    async def claim_send(self, hint: DelayedSend) -> Posting | None:
+        self._answer()
+        return a_posting(hint.job)
+
+    async def claim_delivery(self, hint: Deliver) -> Posting | None:
+        self._answer()
+        return a_posting(hint.delivery)
+
+    async def settle(self, posting: Posting, posted: Posted) -> None:
+        self._answer()
+        self.settled.append((posting.delivery, posted))
+
+    async def renew(
+        self, jobs: Sequence[tuple[JobId, int]], deliveries: Sequence[tuple[DeliveryId, int]]
+    ) -> tuple[set[JobId], set[DeliveryId]]:
+        self._answer()
+        return {row for row, _ in jobs} - self.lost, {row for row, _ in deliveries} - self.lost  # type: ignore[operator]
+
+    async def release(self, instance: str) -> int:
+        self._answer()
+        self.released.append(instance)
+        return 0
+
+    async def keep_unreadable(self, queue: str, payload: str, error: str) -> None:
+        self._answer()
+        self.unreadable.append((queue, payload, error))
+
+    def _answer(self) -> None:
+        if self.away:
+            raise Unavailable("the database does not answer")
+
+
+@dataclass
+class ScriptedReplies:
+    """Decides what it was told to; `first` is awaited before, and may take as long as it likes."""
+
+    decision: Decision = SILENT
+    first: Callable[[Case], Awaitable[Any]] | None = None
+
+    async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision:
+        if self.first is not None:
+            await self.first(case)
+        return self.decision
+
+
+@dataclass
+class ScriptedChannel:
+    answer: Posted = field(default_factory=Accepted)
+    seconds: float = 0.0
+    posted: list[str] = field(default_factory=list)
+
+    async def post(self, endpoint: Endpoint | None, webhook_id: str, body: str) -> Posted:
+        self.posted.append(webhook_id)
+        await asyncio.sleep(self.seconds)
+        return self.answer
+
+
+@dataclass
+class MemoryCourier:
+    pushed: list[Hint] = field(default_factory=list)
+
+    async def push(self, hints: Sequence[Hint]) -> None:
+        self.pushed.extend(hints)
+
+
+def an_app(
+    storage: MemoryStorage | None = None,
+    replies: ScriptedReplies | None = None,
+    channel: ScriptedChannel | None = None,
+    settings: Settings | None = None,
+    renew_seconds: float = 5.0,
+) -> App:
+    kept = storage or MemoryStorage()
+    return App(
+        settings=settings or Settings(),
+        clock=SystemClock(),
+        storage=kept,
+        replies=replies or ScriptedReplies(),
+        channel=channel or ScriptedChannel(),
+        courier=MemoryCourier(),
+        leases=Leases(kept.renew, renew_seconds),
+    )

@@ -1,0 +1,10 @@
+"""Every job the workers can do, in the order a message meets them."""
+
+from typing import Any
+
+from workers.actors.auto_reply import auto_reply
+from workers.actors.delayed_send import delayed_send
+from workers.actors.deliver import deliver
+from workers.actors.handles import Actor
+
+ALL: tuple[Actor[Any], ...] = (auto_reply, delayed_send, deliver)

@@ -1,0 +1,24 @@
+"""AutoReply: claim the job, think, record the decision."""
+
+from functools import partial
+
+from structlog.contextvars import bind_contextvars
+
+from schemas.jobs import AutoReply
+from workers.actors.handles import handles, log
+from workers.bootstrap import App
+
+
+@handles(AutoReply)
+async def auto_reply(hint: AutoReply, app: App) -> None:
+    claim = await app.storage.claim_run(hint)
+    if claim is None:
+        return  # another worker has it, or nothing is due
+    bind_contextvars(org=claim.org, fence=claim.fence)
+    keep = partial(app.storage.save_step, claim)
+
+    async with app.leases.job(claim.job, claim.fence, stopped=partial(app.storage.give_back, claim)):
+        decision = await app.replies.run(claim.case, claim.resume, keep)  # slow: no transaction is open
+        recorded = await app.storage.record(claim, decision)  # decides again, under the lock
+
+    log.info("run_ended", decision=type(decision).__name__, recorded=type(recorded).__name__)

@@ -1,0 +1,1 @@
+"""Redis, the courier: wiping it delays work by seconds and loses nothing."""

@@ -1,0 +1,97 @@
+"""The only place where ports meet adapters."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import SecretStr
+
+from pipelines.ports import Channel, Clock, Courier, Keep
+from schemas.agent import Kept, Resume, Step
+from schemas.claims import Claim, Posted, Posting, Recorded
+from schemas.conversation import Case
+from schemas.decisions import Decision
+from schemas.ids import DeliveryId, JobId
+from schemas.jobs import AutoReply, DelayedSend, Deliver
+from schemas.llm import Reservation
+from schemas.settings import Settings, SettingsRefused
+from workers.adapters.channels.inbox import WithInbox
+from workers.adapters.channels.webhook import WebhookChannel
+from workers.adapters.clock import SystemClock
+from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.transitions import Transitions
+from workers.adapters.redis.courier import RedisCourier
+from workers.runtime.leases import Leases
+
+
+class Storage(Protocol):
+    """What actors do to the truth. Every call is one guarded transaction; each may raise `Unavailable`."""
+
+    async def claim_run(self, hint: AutoReply) -> Claim | None: ...
+    async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept: ...
+    async def record(self, claim: Claim, decision: Decision) -> Recorded: ...
+    async def give_back(self, claim: Claim) -> None: ...
+    async def claim_send(self, hint: DelayedSend) -> Posting | None: ...
+    async def claim_delivery(self, hint: Deliver) -> Posting | None: ...
+    async def settle(self, posting: Posting, posted: Posted) -> None: ...
+    async def renew(
+        self, jobs: Sequence[tuple[JobId, int]], deliveries: Sequence[tuple[DeliveryId, int]]
+    ) -> tuple[set[JobId], set[DeliveryId]]: ...
+    async def release(self, instance: str) -> int: ...
+    async def keep_unreadable(self, queue: str, payload: str, error: str) -> None: ...
+
+
+class Replies(Protocol):
+    """Thinks a reply through. An ending that can be expected is a value; what is raised is a fault of ours."""
+
+    async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision: ...
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What a worker process has in hand. It belongs to one event loop."""
+
+    settings: Settings
+    clock: Clock
+    storage: Storage
+    replies: Replies
+    channel: Channel
+    courier: Courier
+    leases: Leases
+
+
+def address(value: SecretStr | None, name: str) -> str:
+    """A server's URL, or a sentence that says which setting is missing. Raises SettingsRefused."""
+    if value is None:
+        raise SettingsRefused(f"{name}: not set")
+    return value.get_secret_value()
+
+
+def build_replies(settings: Settings, clock: Clock) -> Replies:
+    """The reply pipeline over the models that have a key."""
+    raise SettingsRefused("no reply pipeline is installed")
+
+
+@asynccontextmanager
+async def build_app(settings: Settings, instance: str) -> AsyncIterator[App]:
+    """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
+
+    `instance` names this process on the leases it takes: no two living processes may share it.
+    """
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        database = Database(
+            address(settings.database_url, "DATABASE_URL"), settings.worker.pool_size, settings.pg_prepare
+        )
+        stack.push_async_callback(database.close)
+        courier = RedisCourier(address(settings.redis_url, "REDIS_URL"))
+        stack.push_async_callback(courier.close)
+        storage = Transitions(database, settings, courier, instance)
+        webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
+        stack.push_async_callback(webhooks.close)
+        leases = Leases(storage.renew, settings.queue.renew_seconds)
+        renewing = asyncio.create_task(leases.keep_renewing())
+        stack.callback(renewing.cancel)
+        yield App(settings, clock, storage, build_replies(settings, clock), WithInbox(webhooks), courier, leases)

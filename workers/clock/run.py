@@ -1,0 +1,77 @@
+"""The clock's process."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack, suppress
+
+from schemas.errors import Unavailable
+from schemas.settings import Settings
+from workers.adapters.clock import SystemClock
+from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.redis.board import RedisBoard
+from workers.adapters.redis.courier import RedisCourier
+from workers.bootstrap import address
+from workers.clock.look import Look, Seen
+from workers.clock.pace import Pace
+from workers.runtime.logging import configure, logger
+from workers.runtime.loop import new_event_loop
+from workers.runtime.outage import Outage
+
+log = logger(__name__)
+
+CONNECTIONS = 2
+
+
+def run_clock(settings: Settings) -> None:
+    """Look until SIGTERM or SIGINT. Raises SettingsRefused when a server's address is missing."""
+    configure(settings.log_level, settings.log_json)
+    address(settings.database_url, "DATABASE_URL")
+    address(settings.redis_url, "REDIS_URL")
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(_until_told(settings))
+
+
+async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
+    """Survives any outage of PostgreSQL and Redis; nothing is lost by one, only late."""
+    async with AsyncExitStack() as stack:
+        database = Database(address(settings.database_url, "DATABASE_URL"), CONNECTIONS, settings.pg_prepare)
+        stack.push_async_callback(database.close)
+        redis = address(settings.redis_url, "REDIS_URL")
+        courier, board = RedisCourier(redis), RedisBoard(redis)
+        stack.push_async_callback(courier.close)
+        stack.push_async_callback(board.close)
+        rows = Dispatch(database, settings.queue.admission_batch)
+        look = Look(rows, board, courier, SystemClock(), settings.queue)
+        await _look_again_and_again(look, Pace(settings.queue.look_seconds), stop)
+
+
+async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> None:
+    outage = Outage(log, "database", part="clock")
+    while not stop.is_set():
+        seen = await _seen(look, outage)
+        rest = pace.after(seen.pushed, seen.ahead) if seen else pace.after_failure()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), rest)
+
+
+async def _seen(look: Look, outage: Outage) -> Seen | None:
+    try:
+        seen = await look()
+    except Unavailable as error:
+        outage.began(error)
+        return None
+    except Exception:
+        log.exception("fault")
+        return None
+    outage.ended()
+    return seen
+
+
+async def _until_told(settings: Settings) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    log.info("clock_started", look_seconds=settings.queue.look_seconds)
+    await keep_looking(settings, stop)
+    log.info("clock_stopped")

@@ -1,0 +1,137 @@
+"""A worker process: takes hints from its queues, runs actors on one event loop, drains when told to stop."""
+
+import asyncio
+import os
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from uuid import uuid4
+
+from schemas.errors import Unavailable
+from schemas.jobs import Queue
+from schemas.settings import Settings
+from workers import actors
+from workers.actors.unreadable import keep_unreadable
+from workers.bootstrap import App, address, build_app
+from workers.runtime.broker import HintBroker
+from workers.runtime.forks import Forks, process_name
+from workers.runtime.logging import configure, logger
+from workers.runtime.loop import EventLoop
+from workers.runtime.stopping import Stop
+from workers.runtime.watchdog import Watchdog
+from workers.runtime.worker import HintWorker
+
+log = logger(__name__)
+
+MakeApp = Callable[[Settings, str], AbstractAsyncContextManager[App]]
+
+LOOK_SECONDS = 0.25
+END_SECONDS = 10.0
+"""What a cancelled run may take to give its row back."""
+AGAIN_SECONDS = 1.0
+
+
+def run_worker(
+    settings: Settings, queues: Collection[Queue], processes: int, threads: int, make_app: MakeApp = build_app
+) -> int:
+    """Run until SIGTERM or SIGINT, then drain. Answers the exit code: 0 after a drain, 1 when something had died.
+
+    Call it from the main thread. Raises SettingsRefused when a server's address is missing.
+    """
+    configure(settings.log_level, settings.log_json)
+    address(settings.database_url, "DATABASE_URL")
+    address(settings.redis_url, "REDIS_URL")
+    stop = Stop().listen()
+    name = process_name(settings.instance)
+    run = partial(_run_process, settings, queues, threads, make_app)
+    if processes == 1:
+        return run(stop, name, None)
+    parent = os.getpid()
+
+    def child(own_name: str, replaces: str | None) -> int:
+        return run(Stop(parent).listen(), own_name, replaces)
+
+    return Forks(processes, child, name, stop).run(settings.queue.drain_seconds)
+
+
+def _run_process(
+    settings: Settings,
+    queues: Collection[Queue],
+    threads: int,
+    make_app: MakeApp,
+    stop: Stop,
+    name: str,
+    replaces: str | None,
+) -> int:
+    loop = EventLoop()
+    loop.start()
+    wiring = make_app(settings, name)
+    app = loop.run(wiring.__aenter__())
+    if replaces is not None:
+        loop.submit(_release(app, replaces))
+    broker, worker = start_worker(settings, queues, threads, loop, app)
+    log.info("worker_started", instance=name, queues=sorted(queues), threads=threads)
+    died = _watch(stop, Watchdog(loop, worker, settings.queue.lease_seconds))
+    left = drain(worker, loop, settings.queue.drain_seconds)
+    loop.run(wiring.__aexit__(None, None, None))
+    loop.stop()
+    broker.close()
+    log.info("worker_stopped", instance=name, left=left)
+    return 1 if died or left else 0
+
+
+def start_worker(
+    settings: Settings, queues: Collection[Queue], threads: int, loop: EventLoop, app: App
+) -> tuple[HintBroker, HintWorker]:
+    """Consume the queues. What is no hint of theirs goes to the dead letters."""
+    ours = [actor for actor in actors.ALL if actor.hint.queue in queues]
+
+    def unreadable(queue: str, raw: bytes, error: str) -> None:
+        loop.submit(keep_unreadable(app.storage, queue, raw, error, put_back))
+
+    def put_back(queue: str, raw: bytes) -> None:
+        broker.put(queue, [(uuid4().hex, raw)])
+
+    broker = HintBroker(address(settings.redis_url, "REDIS_URL"), [actor.hint for actor in ours], unreadable)
+    for queue in queues:
+        broker.declare_queue(queue.value)
+    for actor in ours:
+        actor.declare(broker, loop, app)
+    worker = HintWorker(broker, [queue.value for queue in queues], threads)
+    worker.start()
+    return broker, worker
+
+
+def drain(worker: HintWorker, loop: EventLoop, seconds: float) -> int:
+    """Stop fetching, give back, wait, then cancel what still runs: it gives its row back. Answers what is left."""
+    back = worker.stop_fetching()
+    log.info("draining", given_back=back, seconds=seconds)
+    running = worker.finish(seconds)
+    cancelled = loop.cancel_jobs()
+    if running:
+        log.warning("drain_over", cancelled=cancelled)
+    return worker.finish(END_SECONDS)
+
+
+def _watch(stop: Stop, watchdog: Watchdog) -> str | None:
+    """Until a stop is asked for, or a part of the process has died: the reason."""
+    while not stop.wait(LOOK_SECONDS):
+        if reason := watchdog.loop_dead():
+            log.critical("worker_dead", reason=reason)
+            os._exit(1)  # nothing can be given back through a dead loop; the leases do it
+        if reason := watchdog.worker_dead():
+            log.critical("worker_broken", reason=reason)
+            return reason
+    return None
+
+
+async def _release(app: App, instance: str) -> None:
+    """What the process before this one held is due at once, as soon as the database hears of it."""
+    while True:
+        try:
+            rows = await app.storage.release(instance)
+        except Unavailable:
+            await asyncio.sleep(AGAIN_SECONDS)
+        else:
+            log.info("leases_released", of=instance, rows=rows)
+            return
