@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from schemas.claims import CandidateState, JobState
+from schemas.conversation import BubbleKind, Trigger
 from schemas.resources import Locale, Name, Zone
 
 MAX_TEXT_BYTES = 65_536
@@ -59,8 +61,8 @@ class Ingested(Body):
 class CandidateOut(Body):
     id: str
     ordinal: int
-    kind: str
-    state: str
+    kind: BubbleKind
+    state: CandidateState
     text: str
     media: list[dict[str, Any]] = []
     price: dict[str, str] | None = None
@@ -71,6 +73,9 @@ class CandidateOut(Body):
 
 
 class UsageOut(Body):
+    """Tokens and money of all model calls of a job. `discarded_cost_usd` is the part of `cost_usd` whose run was thrown
+    away; `unpriced_calls` are those of models without a known price, in neither sum."""
+
     calls: int = 0
     input: int = 0
     cache_read: int = 0
@@ -78,23 +83,27 @@ class UsageOut(Body):
     output: int = 0
     cost_usd: str = "0"
     discarded_cost_usd: str = "0"
+    unpriced_calls: int = 0
 
 
 class JobOut(Body):
     """A job as people and upstream apps read it."""
 
     id: str
+    organization: str
     conversation: str
     engine: str
-    trigger: str
-    state: str
-    outcome: str | None
+    trigger: Trigger
+    state: JobState
+    outcome: JobState | None
     code: str | None
     reason: str | None
     attention: bool
     attempts: int
     due_at: datetime | None
     on_hold: bool
+    note: str | None = None
+    instruction: str | None = None
     created_at: datetime
     ended_at: datetime | None
     candidates: list[CandidateOut]

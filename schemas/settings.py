@@ -50,6 +50,13 @@ class DeliverySettings(Group):
     ambiguous_seconds: float = Field(600, ge=1, le=86_400, description="The same when its job is no longer live.")
 
 
+class GatewaySettings(Group):
+    body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
+    known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
+    failed_keys_per_minute: int = Field(60, ge=1, le=100_000, description="Wrong keys from one address, then 429.")
+    drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
+
+
 class FxSettings(Group):
     eur_per_usd: float = Field(0.86, gt=0, le=100, description="Rate kept on each ledger row.")
 
@@ -132,6 +139,7 @@ class Settings(BaseSettings):
     queue: QueueSettings = QueueSettings()
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
+    gateway: GatewaySettings = GatewaySettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(

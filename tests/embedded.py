@@ -1,6 +1,8 @@
 """What the tests of the embedded servers share: a process that runs them, and questions about processes."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -33,14 +35,22 @@ def child(folder: Path, thread: str = "main", uid: int = -1) -> Iterator[Child]:
     python = sys.executable if uid < 0 else readable_python(uid)
     script = ROOT / "tests" / "embedded_child.py"
     command = [sys.executable, "-B", str(script), str(folder), thread, str(uid), python]
-    environment = {"PYTHONPATH": str(ROOT), "ANTHROPIC_API_KEY": SECRET}
+    paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": paths, "ANTHROPIC_API_KEY": SECRET}
     with subprocess.Popen(
         command, env=environment, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, "the child ended: its error is above"
-        yield Child(process, **json.loads(line))
+        told = Child(process, **json.loads(line))
+        try:
+            yield told
+        finally:
+            # Only a failed test leaves them; a later one must not meet them.
+            if process.poll() is not None and not gone(told.pids, seconds=5):
+                for pid in filter(alive, told.pids):
+                    os.kill(pid, signal.SIGKILL)
 
 
 def remember(database_url: str, redis_url: str) -> list[int]:

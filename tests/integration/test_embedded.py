@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from workers.runtime.embedded import (
 )
 from workers.runtime.embedded.folder import ServerFolder
 from workers.runtime.embedded.process import Identity
+from workers.runtime.embedded.server import EmbeddedServer
 
 NOBODY, STRANGER = 65534, 54321  # the second has no entry in the password file
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -44,6 +46,14 @@ def _wheels() -> None:
 def folder() -> Iterator[Path]:
     with server_folder() as place:
         yield place
+
+
+def kill(server: EmbeddedServer) -> None:
+    """Without a chance to save, and until its last thread has ended and the system tells us so."""
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGKILL)
+    while server.running:
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("name", ["plain", "un été à la mer", "x" * 120], ids=["plain", "accent", "too-long"])
@@ -86,9 +96,7 @@ def test_killed_servers_come_back_with_their_rows(folder: Path) -> None:
     with servers(folder) as running:
         first = remember(running.database_url, running.redis_url)
         for server in running.own:
-            assert server.pid is not None
-            os.kill(server.pid, signal.SIGKILL)
-            assert gone([server.pid])
+            kill(server)
         revived = running.revive()
         second = remember(running.database_url, running.redis_url)
         left_alone = running.revive()

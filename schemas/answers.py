@@ -1,0 +1,202 @@
+"""What the HTTP surface answers, besides the bodies of `schemas.http`."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import ConfigDict, Field
+
+from schemas.access import Role
+from schemas.claims import CandidateState
+from schemas.conversation import Author, BubbleKind, HandledBy
+from schemas.http import Body, JobOut
+from schemas.resources import Name
+
+Item = TypeVar("Item")
+
+
+class Page(Body, Generic[Item]):
+    """A list. `next` is the cursor of the following page, null on the last."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+class Change(StrEnum):
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+class Applied(Body):
+    kind: str
+    name: str
+    result: Change
+
+
+class ApplyOut(Body):
+    organization: str
+    resources: list[Applied]
+
+
+class KeyIn(Body):
+    """`organization` is needed for the roles app and operator, and refused for the others."""
+
+    role: Role
+    name: Annotated[str, Field(min_length=1, max_length=128)] | None = None
+    organization: Name | None = None
+
+
+class KeyOut(Body):
+    id: str
+    role: Role
+    name: str
+    organization: str | None
+    created_at: datetime
+    revoked_at: datetime | None = None
+
+
+class KeyMade(KeyOut):
+    """The only answer that holds the key itself."""
+
+    key: str
+
+
+class ContactOut(Body):
+    id: str
+    name: str | None
+    locale: str | None
+    timezone: str | None
+    profile: dict[str, Any]
+    opted_out_at: datetime | None
+    locked_at: datetime | None
+
+
+class AttachmentOut(Body):
+    type: str
+    url: str
+
+
+class MessageOut(Body):
+    """`id` is the upstream app's for what it posted, ours (`msg_…`) for what the system wrote.
+
+    `candidate`, `job` and `state` are set for the AI's bubbles: `leaving` until the receiver took it.
+    """
+
+    id: str
+    author: Author
+    kind: BubbleKind
+    text: str
+    attachments: list[AttachmentOut] = Field(default_factory=list)
+    position: int
+    sent_at: datetime | None
+    created_at: datetime
+    edited_at: datetime | None = None
+    candidate: str | None = None
+    job: str | None = None
+    state: CandidateState | None = None
+    reason: str | None = None
+
+
+class ConversationOut(Body):
+    """`messages` are in order, the newest last; `next` is the cursor of the older ones."""
+
+    id: str
+    organization: str
+    persona: str
+    contact: ContactOut
+    handled_by: HandledBy
+    by: str | None
+    handled_at: datetime | None
+    plan: str | None
+    paused_until: datetime | None
+    follow_up_at: datetime | None
+    job: JobOut | None
+    messages: list[MessageOut]
+    next: str | None = None
+
+
+class TakeoverOut(Body):
+    conversation: str
+    handled_by: HandledBy
+    by: str
+
+
+class ResumeOut(Body):
+    """`job` was made at once because something waits for an answer."""
+
+    conversation: str
+    job: str | None
+
+
+class CandidateStateOut(Body):
+    id: str
+    state: CandidateState
+
+
+class CancelOut(Body):
+    """Every bubble of the cancelled job, and where it is now."""
+
+    job: str
+    candidates: list[CandidateStateOut]
+
+
+class DeadLetterOut(Body):
+    """Work that was given up. `trace` is the story of the job's runs; lists leave it empty."""
+
+    id: str
+    organization: str | None
+    job: str | None
+    source: Literal["job", "delivery", "queue"]
+    state: Literal["open", "retried", "purged"]
+    code: str
+    error: str
+    attempts: int
+    first_seen: datetime
+    last_seen: datetime
+    payload: dict[str, Any]
+    trace: list[dict[str, Any]] = Field(default_factory=list)
+
+
+class QueueOut(Body):
+    """`depth`: rows that wait, due or not yet. `due`: those whose time has come. `in_flight`: handed to workers."""
+
+    queue: str
+    depth: int
+    due: int
+    in_flight: int
+    oldest_due_at: datetime | None
+    oldest_due_seconds: float
+
+
+class Alive(Body):
+    status: Literal["ok"] = "ok"
+
+
+class Readiness(Body):
+    """`ready` hangs on PostgreSQL and the migration alone; Redis and the clock are told for people."""
+
+    ready: bool
+    postgres: dict[str, Any]
+    redis: dict[str, Any]
+    clock: dict[str, Any]
+
+
+class FieldProblem(Body):
+    field: str
+    message: str
+
+
+class Problem(Body):
+    """RFC 9457, media type `application/problem+json`. Some codes carry members of their own: `errors` (AR-422),
+    `state`, `by`, `at` (AR-409 of a call that came too late), `retry_after` in seconds (AR-429, AR-503)."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: list[FieldProblem] | None = None

@@ -1,0 +1,21 @@
+"""The audit log: one row for everything a person or a key changed by hand, in the transaction that changes it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+_WRITE = text(
+    "INSERT INTO audit_log (org_id, who, action, subject, facts) "
+    "VALUES (:org, :who, :action, :subject, CAST(:facts AS jsonb))"
+)
+
+
+async def write_audit(
+    connection: AsyncConnection, org: int | None, who: str, action: str, subject: str, facts: Mapping[str, Any]
+) -> None:
+    """`action` is `thing.happened`; `facts` is JSON and never holds a secret or a message's text."""
+    values = {"org": org, "who": who, "action": action, "subject": subject, "facts": json.dumps(facts)}
+    await connection.execute(_WRITE, values)

@@ -1,0 +1,171 @@
+"""`POST /v1/apply`: documents in, rows out, all or nothing."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from schemas.answers import Applied, ApplyOut, Change
+from schemas.errors import Conflict, Invalid, NotFound
+from schemas.resources import (
+    NOTICE_RESPONSIBILITY,
+    NOTICE_RESPONSIBILITY_VERSION,
+    Manifest,
+    OrganizationDocument,
+    PersonaDocument,
+    stored,
+)
+from workers.adapters.postgres.audit import write_audit
+from workers.adapters.postgres.database import Database
+
+_NEW_ORGANIZATION = text(
+    "INSERT INTO organizations (name, spec) VALUES (:name, CAST(:spec AS jsonb)) ON CONFLICT (name) DO NOTHING "
+    "RETURNING id"
+)
+_LOCK_ORGANIZATION = text(
+    "SELECT id, spec, webhook_disabled_at FROM organizations WHERE name = :name FOR NO KEY UPDATE"
+)
+_CHANGE_ORGANIZATION = text(
+    "UPDATE organizations SET spec = CAST(:spec AS jsonb), version = version + 1, updated_at = clock_timestamp(), "
+    "webhook_disabled_at = NULL WHERE id = :id"
+)
+_PERSONAS = text("SELECT name, id, spec FROM personas WHERE org_id = :org AND name = ANY(:names)")
+_NEW_PERSONA = text("INSERT INTO personas (org_id, name, spec) VALUES (:org, :name, CAST(:spec AS jsonb))")
+_CHANGE_PERSONA = text(
+    "UPDATE personas SET spec = CAST(:spec AS jsonb), version = version + 1, updated_at = clock_timestamp() "
+    "WHERE id = :id"
+)
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One manifest inside its transaction. The organisation's row is locked: two batches come one after the other."""
+
+    connection: AsyncConnection
+    org: int
+    who: str
+
+    async def audit(self, action: str, subject: str, facts: Spec) -> None:
+        await write_audit(self.connection, self.org, self.who, action, subject, facts)
+
+
+class Provision:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def apply(self, named: str | None, manifest: Manifest, who: str) -> ApplyOut:
+        """`named` is the organisation of the header. Raises Invalid, NotFound, and Conflict with `version` and `text`
+        when a persona would go without the notice and nobody answered for that."""
+        organization = organization_of(named, manifest)
+        _refuse_twins(manifest)
+        own = next((document for document in manifest.resources if isinstance(document, OrganizationDocument)), None)
+        personas = [document for document in manifest.resources if isinstance(document, PersonaDocument)]
+        async with self._db.transaction() as connection:
+            org, result = await _organization(connection, organization, own, who)
+            results = await _personas(Batch(connection, org, who), personas)
+        applied = [
+            Applied(kind=item.kind, name=item.name, result=result if item is own else results[item.name])
+            for item in manifest.resources
+        ]
+        return ApplyOut(organization=organization, resources=applied)
+
+
+def organization_of(named: str | None, manifest: Manifest) -> str:
+    """The header's, else the one Organization document of the batch. Raises Invalid when they differ or none is."""
+    for n, item in enumerate(manifest.resources):
+        if not isinstance(item, OrganizationDocument):
+            continue
+        if named is not None and item.name != named:
+            message = f"the batch belongs to {named!r}; apply other organisations in batches of their own"
+            raise Invalid("two organisations in one batch", [{"field": f"resources.{n}.name", "message": message}])
+        named = item.name
+    if named is None:
+        message = "name the organisation here, or send its Organization document along"
+        raise Invalid("no organisation is named", [{"field": "X-Organization", "message": message}])
+    return named
+
+
+def _refuse_twins(manifest: Manifest) -> None:
+    seen: set[tuple[str, str]] = set()
+    for n, item in enumerate(manifest.resources):
+        if (item.kind, item.name) in seen:
+            message = f"{item.kind} {item.name!r} stands twice in this batch"
+            raise Invalid("a resource stands twice", [{"field": f"resources.{n}.name", "message": message}])
+        seen.add((item.kind, item.name))
+
+
+async def _organization(
+    connection: AsyncConnection, name: str, document: OrganizationDocument | None, who: str
+) -> tuple[int, Change]:
+    spec = None if document is None else stored(document)
+    if spec is not None:
+        made = await connection.scalar(_NEW_ORGANIZATION, {"name": name, "spec": json.dumps(spec)})
+        if made is not None:
+            await Batch(connection, made, who).audit("organization.created", name, _changes({}, spec))
+            return made, Change.CREATED
+    row = (await connection.execute(_LOCK_ORGANIZATION, {"name": name})).one_or_none()
+    if row is None:
+        raise NotFound(f"there is no organisation {name!r}; apply its Organization document first")
+    # Applying a webhook again says that it is to be used, also after its receiver had answered 410.
+    reopened = row.webhook_disabled_at is not None and spec is not None and spec["webhook"] is not None
+    if spec is None or (spec == row.spec and not reopened):
+        return row.id, Change.UNCHANGED
+    await connection.execute(_CHANGE_ORGANIZATION, {"id": row.id, "spec": json.dumps(spec)})
+    await Batch(connection, row.id, who).audit("organization.updated", name, _changes(row.spec, spec))
+    return row.id, Change.UPDATED
+
+
+async def _personas(batch: Batch, documents: list[PersonaDocument]) -> dict[str, Change]:
+    names = [document.name for document in documents]
+    rows = await batch.connection.execute(_PERSONAS, {"org": batch.org, "names": names})
+    known = {row.name: (row.id, row.spec) for row in rows}
+    return {
+        document.name: await _persona(batch, document, *known.get(document.name, (None, {}))) for document in documents
+    }
+
+
+async def _persona(batch: Batch, document: PersonaDocument, persona: int | None, before: Spec) -> Change:
+    spec = stored(document)
+    await _settle_notice(batch, document.name, spec, before)
+    if spec == before:
+        return Change.UNCHANGED
+    change = Change.CREATED if persona is None else Change.UPDATED
+    if persona is None:
+        values = {"org": batch.org, "name": document.name, "spec": json.dumps(spec)}
+        await batch.connection.execute(_NEW_PERSONA, values)
+    else:
+        await batch.connection.execute(_CHANGE_PERSONA, {"id": persona, "spec": json.dumps(spec)})
+    await batch.audit(f"persona.{change}", document.name, _changes(before, spec))
+    return change
+
+
+async def _settle_notice(batch: Batch, name: str, spec: Spec, before: Spec) -> None:
+    """Going without the notice needs somebody who answers for it, once: what was accepted stays so while it is off."""
+    disclosure = spec["disclosure"]
+    if disclosure["notice"]:
+        disclosure["accept"] = None
+        return
+    earlier = before.get("disclosure", {"notice": True})
+    if not earlier["notice"] and disclosure["accept"] in (None, earlier["accept"]):
+        disclosure["accept"] = earlier["accept"]
+        return
+    if disclosure["accept"] != NOTICE_RESPONSIBILITY_VERSION:
+        raise Conflict(
+            f"persona {name!r} would go without the notice: apply it with disclosure.accept to answer for that",
+            version=NOTICE_RESPONSIBILITY_VERSION,
+            text=NOTICE_RESPONSIBILITY,
+            persona=name,
+        )
+    await batch.audit("notice.turned_off", name, {"version": NOTICE_RESPONSIBILITY_VERSION})
+
+
+def _changes(before: Spec, after: Spec) -> Spec:
+    """Which fields changed; of the agent's parameters also from what to what. Texts and secrets stay out of the log."""
+    changed = sorted(key for key in after if after[key] != before.get(key))
+    old, new = before.get("agent", {}), after["agent"]
+    agent = {key: [old.get(key), new[key]] for key in new if new[key] != old.get(key)}
+    return {"changed": changed, "agent": agent}

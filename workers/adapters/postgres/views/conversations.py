@@ -1,0 +1,118 @@
+"""A conversation as people read it: who handles it, what was said, what is on its way."""
+
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from schemas.answers import AttachmentOut, ContactOut, ConversationOut, MessageOut
+from schemas.errors import Conflict, NotFound
+from schemas.http import JobOut
+from schemas.ids import OrgId, reference
+from workers.adapters.postgres.views.jobs import show_jobs
+from workers.adapters.postgres.views.paging import before
+from workers.adapters.postgres.views.snapshot import Snapshots
+
+_ONE = (
+    "SELECT c.*, o.name AS organization, p.name AS persona, k.name AS contact, k.display_name, k.locale, k.timezone, "
+    "k.profile, k.opted_out_at, k.locked_at FROM organizations o "
+    "JOIN conversations c ON c.org_id = o.id AND c.name = :name "
+    "JOIN personas p ON p.id = c.persona_id JOIN contacts k ON k.id = c.contact_id "
+)
+_OWN = text(_ONE + "WHERE o.id = :org")
+_ANY = text(_ONE + "ORDER BY c.id LIMIT 20")
+_LIVE = text(
+    "SELECT j.*, CAST(:organization AS text) AS organization, CAST(:conversation AS text) AS conversation FROM jobs j "
+    "WHERE j.conversation_id = :id AND j.kind <> 'delivery' AND j.state IN ('queued', 'running', 'held', 'sending')"
+)
+_MESSAGES = text(
+    "SELECT m.*, b.state FROM messages m LEFT JOIN candidates b ON b.id = m.candidate_id "
+    "WHERE m.conversation_id = :id AND m.deleted_at IS NULL AND m.position < :before "
+    "ORDER BY m.position DESC LIMIT :limit"
+)
+
+
+class Conversations:
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+
+    async def one(self, org: OrgId | None, name: str, cursor: str | None, limit: int) -> ConversationOut:
+        """The newest `limit` messages, in order. Raises NotFound; Conflict when no organisation is given and several
+        have a conversation of that name."""
+        async with self._snapshots.open() as connection:
+            row = await _find(connection, org, name)
+            job = await _live_job(connection, row)
+            below = min(before("msg", cursor), 2**31 - 1)
+            bound = {"id": row.id, "before": below, "limit": limit + 1}
+            messages = (await connection.execute(_MESSAGES, bound)).all()
+        following = reference("msg", messages[limit - 1].position) if len(messages) > limit else None
+        return _shown(row, job, [_message(message) for message in reversed(messages[:limit])], following)
+
+
+async def _find(connection: AsyncConnection, org: OrgId | None, name: str) -> Any:
+    if org is not None:
+        rows = (await connection.execute(_OWN, {"org": org, "name": name})).all()
+    else:
+        rows = (await connection.execute(_ANY, {"name": name})).all()
+    if not rows:
+        raise NotFound("no such conversation")
+    if len(rows) > 1:
+        several = [row.organization for row in rows]
+        raise Conflict("several organisations have a conversation of that name", organizations=several)
+    return rows[0]
+
+
+async def _live_job(connection: AsyncConnection, conversation: Any) -> JobOut | None:
+    bound = {
+        "id": conversation.id,
+        "organization": conversation.organization,
+        "conversation": conversation.name,
+    }
+    rows = (await connection.execute(_LIVE, bound)).all()
+    shown = await show_jobs(connection, rows) if rows else [None]
+    return shown[0]
+
+
+def _shown(row: Any, job: JobOut | None, messages: list[MessageOut], following: str | None) -> ConversationOut:
+    contact = ContactOut(
+        id=row.contact,
+        name=row.display_name,
+        locale=row.locale,
+        timezone=row.timezone,
+        profile=row.profile,
+        opted_out_at=row.opted_out_at,
+        locked_at=row.locked_at,
+    )
+    return ConversationOut(
+        id=row.name,
+        organization=row.organization,
+        persona=row.persona,
+        contact=contact,
+        handled_by=row.handled_by,
+        by=row.handled_by_who,
+        handled_at=row.handled_at,
+        plan=row.plan,
+        paused_until=row.paused_until,
+        follow_up_at=row.follow_up_at,
+        job=job,
+        messages=messages,
+        next=following,
+    )
+
+
+def _message(row: Any) -> MessageOut:
+    return MessageOut(
+        id=row.name or reference("msg", row.id),
+        author=row.author,
+        kind=row.kind,
+        text=row.text,
+        attachments=[AttachmentOut.model_validate(item) for item in row.attachments or []],
+        position=row.position,
+        sent_at=row.sent_at,
+        created_at=row.created_at,
+        edited_at=row.edited_at,
+        candidate=None if row.candidate_id is None else reference("bub", row.candidate_id),
+        job=None if row.job_id is None else reference("job", row.job_id),
+        state=row.state,
+        reason=row.reason,
+    )

@@ -1,0 +1,1 @@
+"""The HTTP surface: translates requests into transitions and reads, and failures into problems."""

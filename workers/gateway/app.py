@@ -1,0 +1,59 @@
+"""The gateway as an ASGI application, and the process that serves it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from schemas.settings import Settings
+from workers.gateway import errors
+from workers.gateway.edge import Edge
+from workers.gateway.openapi import describe
+from workers.gateway.parts import Parts
+from workers.gateway.routes import ROUTERS
+from workers.gateway.wiring import open_parts
+
+Assemble = Callable[[Settings], AbstractAsyncContextManager[Parts]]
+
+
+def create_app(settings: Settings, assemble: Assemble = open_parts) -> FastAPI:
+    """The application. What it works with is opened when it starts, and closed when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with assemble(settings) as parts:
+            app.state.parts = parts
+            yield
+
+    app = FastAPI(lifespan=lifespan, openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.add_middleware(Edge, body_bytes=settings.gateway.body_bytes)
+    errors.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        app.openapi_schema = describe(app, ROUTERS, version("replique"))
+    return app.openapi_schema
+
+
+def serve(settings: Settings, host: str, port: int) -> None:
+    """Serve until SIGTERM or SIGINT; requests in hand are finished within `gateway.drain_seconds`."""
+    config = uvicorn.Config(
+        create_app(settings),
+        host=host,
+        port=port,
+        loop="uvloop",
+        http="httptools",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(settings.gateway.drain_seconds),
+    )
+    uvicorn.Server(config).run()

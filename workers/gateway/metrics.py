@@ -1,0 +1,87 @@
+"""Counts as Prometheus text."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from workers.adapters.postgres.counts import Counts
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+Values = Mapping[Any, float]
+"""By label values, a tuple of strings in the order of the labels."""
+
+
+def render(counts: Counts) -> bytes:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Scrape(counts))
+    return generate_latest(registry)
+
+
+class _Scrape(Collector):
+    """One scrape's numbers, in the form the library renders."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterator[Metric]:
+        yield from _queues(self._counts)
+        yield from _work(self._counts)
+        yield from _models(self._counts)
+
+
+def _queues(counts: Counts) -> Iterator[Metric]:
+    depths = {(queue.queue,): queue.depth for queue in counts.queues}
+    yield _gauge("replique_queue_depth", "Rows that wait, due or not yet.", ["queue"], depths)
+    oldest = {(): max((queue.oldest_due_seconds for queue in counts.queues), default=0.0)}
+    yield _gauge("replique_oldest_due_seconds", "Age of the oldest due row nobody works on.", [], oldest)
+    yield _gauge("replique_jobs_on_hold", "Replies that wait for a person.", [], {(): counts.on_hold})
+    dead = {(source,): n for source, n in counts.dead_letters.items()}
+    every = {(source,): 0 for source in ("job", "delivery", "queue")}
+    yield _gauge("replique_dead_letters", "Given up, and nobody has decided yet.", ["source"], every | dead)
+
+
+def _work(counts: Counts) -> Iterator[Metric]:
+    yield _counter("replique_jobs", "Jobs that ended.", ["pipeline", "outcome", "code"], counts.jobs)
+    yield _counter("replique_candidates", "Bubbles that ended.", ["kind", "outcome"], counts.candidates)
+    attempts = {(outcome,): n for outcome, n in counts.webhook_attempts.items()}
+    yield _counter("replique_webhook_attempts", "Webhook attempts that ended.", ["outcome"], attempts)
+
+
+def _models(counts: Counts) -> Iterator[Metric]:
+    calls: dict[tuple[str, ...], float] = {}
+    tokens: dict[tuple[str, ...], float] = {}
+    usd: dict[tuple[str, ...], float] = {}
+    eur: dict[tuple[str, ...], float] = {}
+    for row in counts.ledger:
+        own = (str(row.org), row.pipeline, row.model)
+        _add(calls, (row.provider, row.model, row.outcome), row.calls)
+        _add(usd, own, float(row.usd))
+        _add(eur, own, float(row.eur))
+        for kind, n in row.tokens.items():
+            _add(tokens, (*own, kind), n)
+    labels = ["org_id", "pipeline", "model"]
+    yield _counter("replique_ai_requests", "Model calls that ended.", ["provider", "model", "outcome"], calls)
+    yield _counter("replique_ai_tokens", "Tokens read and written.", [*labels, "kind"], tokens)
+    yield _counter("replique_ai_cost_usd", "US dollars; calls without a known price are not in it.", labels, usd)
+    yield _counter("replique_ai_cost_eur", "The same at each call's dated rate.", labels, eur)
+
+
+def _add(sums: dict[tuple[str, ...], float], key: tuple[str, ...], n: float) -> None:
+    sums[key] = sums.get(key, 0) + n
+
+
+def _counter(name: str, text: str, labels: Iterable[str], values: Values) -> Metric:
+    family = CounterMetricFamily(name, text, labels=list(labels))
+    for key, value in values.items():
+        family.add_metric(list(key), value)
+    return family
+
+
+def _gauge(name: str, text: str, labels: Iterable[str], values: Values) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=list(labels))
+    for key, value in values.items():
+        family.add_metric(list(key), value)
+    return family

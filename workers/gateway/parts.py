@@ -1,0 +1,30 @@
+"""What the routes work with, wired once when the gateway starts."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workers.adapters.postgres.counts import Counter
+from workers.adapters.postgres.keys import Keys
+from workers.adapters.postgres.provision import Provision
+from workers.adapters.postgres.transitions import Transitions
+from workers.adapters.postgres.views.conversations import Conversations
+from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.jobs import Jobs
+from workers.gateway.auth import Guard
+
+Probe = Callable[[], Awaitable[Mapping[str, Any]]]
+"""Tells how something is that the gateway can do without. Never raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    transitions: Transitions
+    guard: Guard
+    keys: Keys
+    provision: Provision
+    conversations: Conversations
+    jobs: Jobs
+    dead_letters: DeadLetters
+    counter: Counter
+    redis: Probe

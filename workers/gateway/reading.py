@@ -1,0 +1,84 @@
+"""Request bodies: bytes in, JSON out, or a clear refusal. Text that no database and no model can hold is repaired here,
+once, for every route."""
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from fastapi import Request
+
+from schemas.errors import BadRequest, Invalid, UnsupportedMedia
+
+MAX_DEPTH = 64
+_ESCAPED_TROUBLE = re.compile(rb"\\u(0000|[dD][89a-fA-F])")
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+async def read_json(request: Request) -> Any:
+    """The body as JSON, or None when there is none. Raises BadRequest, UnsupportedMedia, TooLarge."""
+    body = await request.body()
+    if not body:
+        return None
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise UnsupportedMedia("send the body as application/json")
+    return parse(body)
+
+
+def refuse_members(parsed: Any) -> None:
+    """For routes that take no body: an empty object is let through, a field is not silently ignored."""
+    if parsed is None:
+        return
+    if not isinstance(parsed, dict):
+        raise BadRequest("the body must be a JSON object")
+    if parsed:
+        raise Invalid("unknown fields", [{"field": str(name), "message": "unknown field"} for name in parsed])
+
+
+def parse(body: bytes) -> Any:
+    """Strict JSON in UTF-8: no NaN, no infinite numbers, at most 64 levels deep. NUL characters are dropped and lone
+    surrogates replaced: PostgreSQL and the models' wires refuse both. Raises `BadRequest`."""
+    try:
+        parsed = json.loads(body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError):
+        raise BadRequest("the body is not JSON in UTF-8") from None
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
+        raise BadRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
+    return _repaired(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(digits)
+    return number
+
+
+def _depth(parsed: Any) -> int:
+    """Level by level, not by recursion: the depth is what is in doubt."""
+    depth, level = 0, [parsed]
+    while level:
+        depth += 1
+        level = [item for parent in level for item in _children(parent)]
+    return depth - 1
+
+
+def _children(parent: Any) -> list[Any]:
+    if isinstance(parent, dict):
+        return list(parent.values())
+    return parent if isinstance(parent, list) else []
+
+
+def _repaired(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value.replace("\x00", ""))
+    if isinstance(value, list):
+        return [_repaired(item) for item in value]
+    if isinstance(value, dict):
+        return {_repaired(key): _repaired(item) for key, item in value.items()}
+    return value

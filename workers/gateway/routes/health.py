@@ -1,0 +1,48 @@
+"""For load balancers and dashboards: alive, ready, metrics. Open; they name no organisation."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from schemas.answers import Alive, Readiness
+from schemas.errors import Code, Unavailable
+from workers.gateway.errors import problem
+from workers.gateway.metrics import CONTENT_TYPE, render
+from workers.gateway.refusals import only
+from workers.gateway.routing import GuardedRoute, The, answer
+
+LATE_SECONDS = 5.0
+
+router = APIRouter(tags=["health"], route_class=GuardedRoute)
+
+
+@router.get("/healthz", response_model=Alive, responses=only(400, 415, 422, 500))
+async def healthz() -> Response:
+    """The process runs."""
+    return answer(Alive())
+
+
+@router.get("/readyz", response_model=Readiness, responses=only(400, 415, 422, 500, 503))
+async def readyz(request: Request, parts: The) -> Response:
+    """Messages can be taken: PostgreSQL answers and has the newest schema. Redis and the clock are reported."""
+    try:
+        standing = await parts.counter.standing()
+        postgres = {"reachable": True, "migration": standing.migration, "newest": standing.newest}
+        ready, late = standing.at_head, standing.unseen_seconds
+    except Unavailable:
+        postgres, ready, late = {"reachable": False}, False, 0.0
+    clock = {"late": late > LATE_SECONDS, "oldest_unseen_seconds": late}
+    found = Readiness(ready=ready, postgres=postgres, redis=dict(await parts.redis()), clock=clock)
+    if ready:
+        return answer(found)
+    facts = {**found.model_dump(), "retry_after": 2}
+    return problem(Code.UNAVAILABLE, 503, "not ready", request.state.request_id, facts)
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **only(400, 415, 422, 500, 503)},
+)
+async def metrics(parts: The) -> Response:
+    """Prometheus text, counted in the database."""
+    return Response(render(await parts.counter.counts()), media_type=CONTENT_TYPE)

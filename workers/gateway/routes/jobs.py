@@ -1,0 +1,65 @@
+"""Jobs: find them, read their story, send them now, stop them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from schemas.access import Role
+from schemas.answers import CancelOut, CandidateStateOut, Page
+from schemas.claims import JobState
+from schemas.errors import Code
+from schemas.http import JobOut
+from schemas.ids import JobId, reference
+from schemas.resources import Name
+from workers.adapters.postgres.views.jobs import JobFilter
+from workers.gateway.auth import allows
+from workers.gateway.refusals import refusals
+from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=GuardedRoute)
+
+
+@router.get("", response_model=Page[JobOut], responses=refusals(404))
+@allows(Role.APP, Role.OPERATOR, Role.OPS)
+async def list_jobs(
+    parts: The,
+    caller: By,
+    state: Annotated[list[JobState], Query(description="Any of these.")] = [],  # noqa: B006
+    code: Code | None = None,
+    attention: bool | None = None,
+    conversation: Name | None = None,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Response:
+    """Newest first, without trace and events."""
+    wanted = JobFilter(states=state, code=code, attention=attention, conversation=conversation)
+    return answer(await parts.jobs.page(caller.org, wanted, cursor, limit))
+
+
+@router.get("/{id}", response_model=JobOut, responses=refusals(404))
+@allows(Role.APP, Role.OPERATOR, Role.OPS)
+async def read_job(parts: The, caller: By, id: str) -> Response:
+    """One job with what its runs did and who moved it."""
+    return answer(await parts.jobs.one(caller.org, _job(id)))
+
+
+@router.post("/{id}/approve", response_model=JobOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR)
+async def approve(parts: The, caller: By, id: str) -> Response:
+    """Send the held reply now."""
+    await parts.transitions.approve(caller.org, _job(id), caller.who)
+    return answer(await parts.jobs.one(caller.org, _job(id)))
+
+
+@router.post("/{id}/cancel", response_model=CancelOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR, Role.OPS)
+async def cancel(parts: The, caller: By, id: str) -> Response:
+    """Drop the reply: no bubble that has not left will leave. 409 when none could be stopped."""
+    states = await parts.transitions.cancel(caller.org, _job(id), caller.who)
+    bubbles = [CandidateStateOut(id=reference("bub", bubble), state=state) for bubble, state in states.items()]
+    return answer(CancelOut(job=id, candidates=bubbles))
+
+
+def _job(reference: str) -> JobId:
+    return JobId(known_number("job", reference))

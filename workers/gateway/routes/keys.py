@@ -1,0 +1,40 @@
+"""API keys, for admins: make one (shown once), list them, revoke them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from schemas.answers import KeyIn, KeyMade, KeyOut, Page
+from schemas.ids import KeyId
+from workers.gateway.auth import allows
+from workers.gateway.refusals import refusals
+from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+
+router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=GuardedRoute)
+
+
+@router.post("", status_code=201, response_model=KeyMade, responses=refusals(404))
+@allows()
+async def create_key(parts: The, caller: By, wanted: KeyIn) -> Response:
+    """The only time the key is shown. Roles app and operator belong to the organisation named here or in the header."""
+    return answer(await parts.keys.create(wanted, caller), 201)
+
+
+@router.get("", response_model=Page[KeyOut], responses=refusals(404))
+@allows()
+async def list_keys(
+    parts: The, caller: By, cursor: str | None = None, limit: Annotated[int, Query(ge=1, le=200)] = 50
+) -> Response:
+    """Newest first, the revoked ones too."""
+    return answer(await parts.keys.list(caller.org, cursor, limit))
+
+
+@router.delete("/{id}", response_model=KeyOut, responses=refusals(404))
+@allows()
+async def revoke_key(parts: The, caller: By, id: str) -> Response:
+    """Other gateways may believe the key for `REPLIQUE_GATEWAY__KNOWN_KEY_SECONDS` more."""
+    key = KeyId(known_number("key", id))
+    revoked = await parts.keys.revoke(caller.org, key, caller.who)
+    parts.guard.forget(key)
+    return answer(revoked)

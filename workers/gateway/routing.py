@@ -1,0 +1,101 @@
+"""How every route begins: who calls, is the query known, is the body JSON. Only then FastAPI validates."""
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from schemas.access import Caller
+from schemas.errors import Invalid, NotFound
+from schemas.ids import NAME_PATTERN, OrgId, number_of
+from workers.gateway.auth import ORGANIZATION, Need, need_of
+from workers.gateway.parts import Parts
+from workers.gateway.reading import read_json, refuse_members
+
+NAME = re.compile(NAME_PATTERN)
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class ReadRequest(Request):
+    """A request whose body was read and parsed by us; FastAPI asks it for both."""
+
+    parsed: Any = None
+
+    async def json(self) -> Any:
+        return self.parsed
+
+
+class GuardedRoute(APIRoute):
+    def get_route_handler(self) -> Handler:
+        handle = super().get_route_handler()
+        need = need_of(self.endpoint)
+        queries = {parameter.alias for parameter in self.dependant.query_params}
+        takes_body = self.body_field is not None
+
+        async def guarded(request: Request) -> Response:
+            if need is not None:
+                request.state.caller = await _admit(request, need)
+            _refuse_unknown_query(request, queries)
+            read = ReadRequest(request.scope, request.receive)
+            read.parsed = await read_json(read)
+            if not takes_body:
+                refuse_members(read.parsed)
+            return await handle(read)
+
+        return guarded
+
+
+async def _admit(request: Request, need: Need) -> Caller:
+    headers = request.headers
+    address = request.client.host if request.client else "unknown"
+    return await parts_of(request).guard.admit(need, headers.get("authorization"), headers.get(ORGANIZATION), address)
+
+
+def _refuse_unknown_query(request: Request, known: set[str]) -> None:
+    if not request.scope["query_string"]:
+        return
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        raise Invalid("unknown parameters", [{"field": name, "message": "unknown parameter"} for name in unknown])
+
+
+def parts_of(request: Request) -> Parts:
+    return cast(Parts, request.app.state.parts)
+
+
+def caller_of(request: Request) -> Caller:
+    return cast(Caller, request.state.caller)
+
+
+def org_of(caller: Caller) -> OrgId:
+    """The organisation of a scoped route."""
+    if caller.org is None:
+        raise RuntimeError("the guard let a caller without an organisation into a scoped route")
+    return caller.org
+
+
+The = Annotated[Parts, Depends(parts_of)]
+By = Annotated[Caller, Depends(caller_of)]
+
+
+def answer(model: BaseModel, status: int = 200) -> Response:
+    """The model as it is: it was built here, so nothing validates it again."""
+    return Response(model.model_dump_json(), status, media_type="application/json")
+
+
+def known_name(name: str) -> str:
+    """A path's upstream id. What cannot be one does not exist."""
+    if NAME.fullmatch(name) is None:
+        raise NotFound("nothing has that name")
+    return name
+
+
+def known_number(kind: str, reference: str) -> int:
+    number = number_of(kind, reference)
+    if number is None:
+        raise NotFound("nothing has that id")
+    return number
