@@ -100,6 +100,18 @@ async def test_headers_are_those_of_the_api_and_say_that_this_is_a_simulator(cli
     assert "anthropic-organization-id" in raw.headers
 
 
+async def test_the_rate_limit_headers_look_back_one_minute(
+    client: AsyncAnthropic, control: SimulatorControl
+) -> None:
+    remaining = []
+    for wait in (0, 30, 31):
+        await control.advance(wait)
+        raw = await client.messages.with_raw_response.create(**request())
+        remaining.append(raw.headers["anthropic-ratelimit-requests-remaining"])
+
+    assert remaining == ["999", "998", "998"]
+
+
 async def test_the_request_is_kept_as_it_was_sent(client: AsyncAnthropic, control: SimulatorControl) -> None:
     await control.script({"text": "ok"})
 
