@@ -46,6 +46,7 @@ def problem(code: str, detail: str, **facts: Any) -> dict[str, Any]:
 def a_job(**changes: Any) -> dict[str, Any]:
     job = {
         "id": "job_7",
+        "organization": "demo",
         "conversation": "maya-leo",
         "engine": "v2",
         "trigger": "message",

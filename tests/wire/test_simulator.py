@@ -100,9 +100,7 @@ async def test_headers_are_those_of_the_api_and_say_that_this_is_a_simulator(cli
     assert "anthropic-organization-id" in raw.headers
 
 
-async def test_the_rate_limit_headers_look_back_one_minute(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_the_rate_limit_headers_look_back_one_minute(client: AsyncAnthropic, control: SimulatorControl) -> None:
     remaining = []
     for wait in (0, 30, 31):
         await control.advance(wait)

@@ -16,7 +16,7 @@ def gateway(
     """Serve the HTTP API (needs DATABASE_URL; REDIS_URL speeds things up)."""
     from schemas.settings import read_settings
     from workers.cli.ports import require_free
-    from workers.gateway.app import serve  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    from workers.gateway.app import serve
 
     settings = read_settings()
     require_free(host, port)
@@ -33,9 +33,9 @@ def worker(
 
     chosen = _queues(queues)
     settings = read_settings()
-    from workers.main import run_worker  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    from workers.main import run_worker
 
-    run_worker(settings, chosen, processes, threads or settings.worker.threads)
+    raise typer.Exit(run_worker(settings, chosen, processes, threads or settings.worker.threads))
 
 
 def _queues(text: str) -> "tuple[Queue, ...]":
@@ -52,7 +52,7 @@ def _queues(text: str) -> "tuple[Queue, ...]":
 def clock() -> None:
     """Send out what is due. Any number may run; rows are claimed, never doubled."""
     from schemas.settings import read_settings
-    from workers.clock import run_clock  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    from workers.clock import run_clock
 
     run_clock(read_settings())
 

@@ -77,7 +77,8 @@ def cost(usage: UsageOut) -> str:
     read = usage.input + usage.cache_read + usage.cache_write
     share = f"{100 * usage.cache_read // read} % of {read} input tokens from the cache" if read else "no input"
     lost = f", ${usage.discarded_cost_usd} of it thrown away" if Decimal(usage.discarded_cost_usd) else ""
-    return f"{usage.calls} model calls, ${usage.cost_usd}{lost}; {share}, {usage.output} tokens out"
+    unpriced = f" ({usage.unpriced_calls} without a known price)" if usage.unpriced_calls else ""
+    return f"{usage.calls} model calls{unpriced}, ${usage.cost_usd}{lost}; {share}, {usage.output} tokens out"
 
 
 def traced(item: dict[str, Any]) -> Iterator[Line]:
