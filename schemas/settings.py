@@ -161,6 +161,7 @@ class Settings(BaseSettings):
     url: str | None = Field(None, description="The gateway the command line talks to.")
     key: SecretStr | None = Field(None, description="The key the command line uses.")
     org: str | None = Field(None, description="The organisation the command line names.")
+    simulator: bool = Field(False, description="A simulator answers instead of a model; every surface says so.")
     instance: str | None = Field(None, max_length=64, description="Names this process on the leases it takes.")
 
 

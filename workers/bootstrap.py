@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
+from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.ports import Channel, Clock, Courier, Keep
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Recorded
@@ -20,6 +21,7 @@ from schemas.settings import Settings, SettingsRefused
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
+from workers.adapters.llm import build
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
@@ -71,7 +73,8 @@ def address(value: SecretStr | None, name: str) -> str:
 
 def build_replies(settings: Settings, clock: Clock) -> Replies:
     """The reply pipeline over the models that have a key."""
-    raise SettingsRefused("no reply pipeline is installed")
+    llm = build(settings, clock)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings)
 
 
 @asynccontextmanager
