@@ -22,15 +22,10 @@ class Pace:
 
     def after(self, pushed: int, ahead: Ahead) -> float:
         self._failures = 0
-        rest = self._longest
-        if ahead.waiting:
-            self._busy = BUSY_SECONDS if pushed else min(self._busy * 2, self._longest)
-            rest = self._busy
-        else:
-            self._busy = BUSY_SECONDS
-        if ahead.seconds is not None:
-            rest = min(rest, ahead.seconds)
-        return max(rest, SHORTEST_SECONDS)
+        self._busy = min(self._busy * 2, self._longest) if ahead.waiting and not pushed else BUSY_SECONDS
+        longest, shortest = (self._busy, BUSY_SECONDS) if ahead.waiting else (self._longest, SHORTEST_SECONDS)
+        until_due = self._longest if ahead.seconds is None else ahead.seconds
+        return max(shortest, min(longest, until_due))
 
     def after_failure(self) -> float:
         self._failures += 1

@@ -9,14 +9,15 @@ def _in_flight(row: str) -> str:
     return f"({row}.dispatched_at IS NOT NULL OR {row}.lease_until IS NOT NULL)"
 
 
-# `statement_timestamp` where an index must serve the comparison: `clock_timestamp` is volatile and cannot.
+# Ordered by due time too, as `…_due` is: no index that holds the ended rows as well will then do.
 _ORGANISATIONS = """
 orgs AS (
-  (SELECT row.org_id FROM {table} row WHERE row.queue = :queue AND {waits} ORDER BY row.org_id LIMIT 1)
+  (SELECT row.org_id FROM {table} row WHERE row.queue = :queue AND {waits}
+   ORDER BY row.org_id, row.due_at LIMIT 1)
   UNION ALL
   SELECT (SELECT row.org_id FROM {table} row
            WHERE row.queue = :queue AND row.org_id > orgs.org_id AND {waits}
-           ORDER BY row.org_id LIMIT 1)
+           ORDER BY row.org_id, row.due_at LIMIT 1)
     FROM orgs WHERE orgs.org_id IS NOT NULL
 )"""
 
