@@ -46,6 +46,10 @@ class NoJob(StrEnum):
     OPTED_OUT = "opted_out"
     ERASED = "erased"
     SAFETY_LOCK = "safety_lock"
+    ANSWERED = "answered"
+    """An edited or deleted message that a reply has covered already."""
+    NOTHING_TO_ANSWER = "nothing_to_answer"
+    """A deleted message was the last one that waited for a reply."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,90 +9,164 @@ live job or a reason on the conversation.
 A database that is away, full or refuses connections raises `schemas.errors.Unavailable`.
 """
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
+from pipelines.ingestion.normalise import normalised, normalised_patch
 from pipelines.ports import Courier
 from schemas.agent import Kept, Step
-from schemas.claims import CandidateState, Claim, Posted, Posting, Recorded
+from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Recorded
 from schemas.decisions import Decision
 from schemas.http import Ingested, MessageIn, MessagePatch
 from schemas.ids import CandidateId, DeliveryId, JobId, OrgId
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.llm import Reservation
 from schemas.settings import Settings
+from workers.adapters.postgres import (
+    deliveries,
+    edits,
+    ingest,
+    leases,
+    record,
+    runs,
+    seen,
+    sends,
+    settle,
+    steering,
+    steps,
+)
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.specs import Specs
+from workers.adapters.postgres.transaction import Transaction
 
 
 class Transitions:
-    """`instance` names this process on the leases it takes. `courier` is told after commit of what is due now."""
+    """`instance` names this process on the leases it takes. `courier` is told after commit of what is due now.
 
-    def __init__(self, database: Database, settings: Settings, courier: Courier, instance: str) -> None:
+    `chance` gives numbers in [0, 1) for the jitter of pauses.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        courier: Courier,
+        instance: str,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
         self._db = database
         self._settings = settings
         self._courier = courier
         self._instance = instance
+        self._chance = chance
+        self._specs = Specs()
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Transaction]:
+        async with self._db.transaction() as connection:
+            tx = Transaction(connection, self._specs, self._settings, self._instance, self._chance)
+            yield tx
+        if tx.hints:
+            await self._courier.push(tx.hints)
 
     # ---------------------------------------------------------------- what contacts and upstream apps do
 
     async def ingest(self, org: OrgId, message: MessageIn) -> Ingested:
-        """Rows 1 to 6, and 21 when an operator wrote. Raises Invalid (unknown persona, no contact), Conflict."""
-        raise NotImplementedError
+        """Rows 1 to 6, and 21 when an operator wrote. Guard: the message id is new in the organisation; its row, the
+        count and the job are written together. Raises Invalid (nothing in it, unknown persona, no contact),
+        TooLarge, Conflict (the conversation has another persona or contact)."""
+        message = normalised(message)
+        if message.author == "self":
+            return Ingested(message=message.id, conversation=message.conversation, job=None, reason=NoJob.ECHO)
+        try:
+            async with self._transaction() as tx:
+                return await ingest.arrive(tx, org, message)
+        except ingest.SeenElsewhere:
+            async with self._transaction() as tx:
+                return await seen.answer_known(tx, org, message)
 
     async def edit_message(self, org: OrgId, name: str, patch: MessagePatch) -> Ingested:
-        raise NotImplementedError
+        """Rows 1 to 6 again, when the message is unanswered or a job is live. Raises NotFound, Invalid, TooLarge."""
+        patch = normalised_patch(patch)
+        async with self._transaction() as tx:
+            return await edits.edit(tx, org, name, patch)
 
     async def delete_message(self, org: OrgId, name: str) -> Ingested:
-        raise NotImplementedError
+        """As an edit; a queued job that is left with nothing to answer ends `silent`, AR-510. Raises NotFound."""
+        async with self._transaction() as tx:
+            return await edits.delete(tx, org, name)
 
     # ---------------------------------------------------------------- what operators do (org None: any organisation)
 
     async def approve(self, org: OrgId | None, job: JobId, who: str) -> None:
-        """Row 17. Raises NotFound, TooLate."""
-        raise NotImplementedError
+        """Row 17. Guard: `held`. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await steering.approve(tx, org, job, who)
 
     async def cancel(self, org: OrgId | None, job: JobId, who: str) -> Mapping[CandidateId, CandidateState]:
-        """Row 20. Answers every candidate's state. Raises NotFound, TooLate."""
-        raise NotImplementedError
+        """Row 20. Guard: live; in `sending` at least one bubble was stopped. Answers every candidate's state.
+        Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            return await steering.cancel(tx, org, job, who)
 
     async def takeover(self, org: OrgId, conversation: str, who: str) -> None:
-        """Row 21. Raises NotFound, TooLate (with who took it)."""
-        raise NotImplementedError
+        """Row 21. Guard: no person handles it yet. Raises NotFound, TooLate (with who took it)."""
+        async with self._transaction() as tx:
+            await steering.takeover(tx, org, conversation, who)
 
     async def resume(self, org: OrgId, conversation: str, who: str) -> JobId | None:
-        """Row 22. The job made at once, if something waits for an answer. Raises NotFound, TooLate."""
-        raise NotImplementedError
+        """Row 22. Guard: the AI does not handle it. The job made at once, if something waits for an answer.
+        Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            return await steering.resume(tx, org, conversation, who)
 
     # ---------------------------------------------------------------- what a reply worker does
 
     async def claim_run(self, hint: AutoReply) -> Claim | None:
-        """Rows 7, 8 and 16. None: nothing to claim, or not yet (the hint goes back to the clock)."""
-        raise NotImplementedError
+        """Rows 7, 8 and 16. Guard: `queued` or `running`, due, no lease, no bubble being posted. None: nothing to
+        claim, or not yet (the row waits for the clock again)."""
+        async with self._transaction() as tx:
+            return await runs.claim(tx, hint)
 
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:
-        """Row 9, and 10 when the contact wrote since: FRESH also when the job is pinned now and goes on."""
-        raise NotImplementedError
+        """Row 9, one statement. Guard: `running` under this fence. Row 10 follows when the contact wrote since:
+        OVERTAKEN says the job is queued again; FRESH also when it is pinned now and goes on."""
+        async with self._transaction() as tx:
+            kept = await steps.save(tx, claim, step, reserve)
+        if kept is not Kept.OVERTAKEN:
+            return kept
+        async with self._transaction() as tx:
+            return await steps.overtaken(tx, claim, reserve)
 
     async def record(self, claim: Claim, decision: Decision) -> Recorded:
-        """Rows 10 to 15."""
-        raise NotImplementedError
+        """Rows 10 to 15. Guard: `running` under this fence, and the contact's count is the one that was answered
+        (or the job is pinned, or the failure is critical)."""
+        async with self._transaction() as tx:
+            return await record.record(tx, claim, decision)
 
     async def give_back(self, claim: Claim) -> None:
-        """Row 11, drain: the run is kept, another worker goes on with it at once."""
-        raise NotImplementedError
+        """Row 11, drain. Guard: `running` under this fence. The run is kept, another worker goes on at once."""
+        async with self._transaction() as tx:
+            await runs.give_back(tx, claim)
 
     # ---------------------------------------------------------------- what a send worker does
 
     async def claim_send(self, hint: DelayedSend) -> Posting | None:
-        """Rows 26 to 28. A text bubble leaves here: once this answers, it is delivered or given up."""
-        raise NotImplementedError
+        """Rows 26 to 28. Guard: `held` or `sending`, not on hold, due, no lease, gate open, no bubble of the
+        conversation out. A text bubble leaves here: once this answers, it is delivered or given up."""
+        async with self._transaction() as tx:
+            return await sends.claim(tx, hint)
 
     async def claim_delivery(self, hint: Deliver) -> Posting | None:
-        """A webhook that waited for its next attempt, or whose worker died in the POST."""
-        raise NotImplementedError
+        """A webhook that waited for its next attempt, or whose worker died in the POST. Guard: due, no lease."""
+        async with self._transaction() as tx:
+            return await deliveries.claim(tx, hint)
 
     async def settle(self, posting: Posting, posted: Posted) -> None:
-        """Rows 30 to 32."""
-        raise NotImplementedError
+        """Rows 30 to 32. Guard: the delivery is `posting` under this fence."""
+        async with self._transaction() as tx:
+            await settle.settle(tx, posting, posted)
 
     # ---------------------------------------------------------------- leases and what the queue could not read
 
@@ -100,12 +174,16 @@ class Transitions:
         self, jobs: Sequence[tuple[JobId, int]], deliveries: Sequence[tuple[DeliveryId, int]]
     ) -> tuple[set[JobId], set[DeliveryId]]:
         """Renew what this process holds, as (id, fence). Answers what is still its own."""
-        raise NotImplementedError
+        async with self._transaction() as tx:
+            mine = await leases.renew_jobs(tx, jobs) if jobs else set()
+            return mine, await leases.renew_deliveries(tx, deliveries) if deliveries else set()
 
     async def release(self, instance: str) -> int:
         """A process is known to be dead: what it had leased is due at once. Answers how many rows."""
-        raise NotImplementedError
+        async with self._transaction() as tx:
+            return await leases.release(tx, instance)
 
     async def keep_unreadable(self, queue: str, payload: str, error: str) -> None:
         """A queue message that is no hint of ours becomes a dead letter, AR-570."""
-        raise NotImplementedError
+        async with self._transaction() as tx:
+            await leases.keep_unreadable(tx, queue, payload, error)

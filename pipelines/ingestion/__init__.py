@@ -1,0 +1,1 @@
+"""What is done to an incoming message before it is stored."""

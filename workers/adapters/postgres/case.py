@@ -1,0 +1,87 @@
+"""Load what a run may know: one conversation, as it is at the moment of the claim."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Row, text
+
+from pipelines.memory.window import first_kept
+from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
+from schemas.ids import CandidateId
+from workers.adapters.postgres.answered import answered
+from workers.adapters.postgres.jobs import Job
+from workers.adapters.postgres.locks import Locked
+from workers.adapters.postgres.transaction import Transaction
+
+CONTACT = "ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at"
+"""Columns of the contact that `load` needs in its row."""
+
+SENT_KEPT = 200
+
+# A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back.
+_TURNS = text("""
+SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq
+FROM messages m
+LEFT JOIN candidates k ON k.id = m.candidate_id
+WHERE m.conversation_id = :conversation AND m.position >= :first AND m.deleted_at IS NULL
+  AND (m.candidate_id IS NULL OR k.state = 'sent' OR (k.state = 'leaving' AND EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.candidate_id = m.candidate_id AND d.ambiguous)))
+ORDER BY m.position
+""")
+
+_SENT = text(f"""
+SELECT text, kind, job_id, left_at FROM candidates
+WHERE conversation_id = :conversation AND state = 'sent' ORDER BY id DESC LIMIT {SENT_KEPT}
+""")
+
+
+async def load(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> Case:
+    """`look` holds `CONTACT` and the job's `trigger` and `instruction`."""
+    first = first_kept(conversation.last_position)
+    turns = await tx.all(_TURNS, conversation=conversation.id, first=first)
+    sent = await tx.all(_SENT, conversation=conversation.id)
+    covered = await answered(tx, conversation)
+    return Case(
+        now=conversation.now,
+        organization=conversation.organization,
+        persona=conversation.persona,
+        contact=Contact(
+            conversation.contact_id,
+            conversation.contact,
+            look.display_name,
+            look.locale,
+            look.timezone,
+            look.profile,
+            look.noticed_at,
+        ),
+        conversation=conversation.id,
+        conversation_name=conversation.name,
+        job=job.id,
+        trigger=Trigger(look.trigger),
+        turns=tuple(_turn(row, covered) for row in turns),
+        plan=conversation.plan,
+        instruction=look.instruction,
+        sent_texts=tuple(row.text for row in reversed(sent) if row.kind != BubbleKind.NOTICE),
+        replies_last_minute=_recent_replies(sent, conversation),
+        paused_until=conversation.paused_until,
+    )
+
+
+def _turn(row: Row[Any], covered: int) -> Turn:
+    return Turn(
+        position=row.position,
+        author=Author(row.author),
+        text=row.text,
+        at=row.created_at,
+        kind=BubbleKind(row.kind),
+        attachments=tuple(Attachment(item["type"], item["url"]) for item in row.attachments or ()),
+        candidate=None if row.candidate_id is None else CandidateId(row.candidate_id),
+        answered=row.author != Author.CONTACT or row.seq <= covered,
+    )
+
+
+def _recent_replies(sent: Sequence[Row[Any]], conversation: Locked) -> int:
+    """Replies, not bubbles, of which something left within the last minute."""
+    since = conversation.now - timedelta(minutes=1)
+    return len({row.job_id for row in sent if row.left_at is not None and row.left_at > since})

@@ -1,0 +1,78 @@
+"""A job fails: a person is told, by the attention list and a webhook; what machines failed is a dead letter too."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import text
+
+from pipelines.delivery import bodies
+from pipelines.ingestion.normalise import clean_text
+from schemas.agent import TraceItem
+from schemas.claims import Ended, JobState
+from schemas.errors import CODES, Code
+from schemas.ids import DeliveryId, reference
+from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
+from workers.adapters.postgres.ledger import UNHEARD
+from workers.adapters.postgres.locks import Locked
+from workers.adapters.postgres.steps import TRACED, traced
+from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.webhooks import insert_for
+
+_FAIL = text(f"""
+WITH ended AS (
+  UPDATE jobs
+  SET state = 'failed', code = :code, reason = :why, attention = 'open', due_at = NULL, {AT_REST},
+      on_hold = false, rest = NULL, ended_at = clock_timestamp()
+  WHERE id = :job AND state = :from AND fence = :fence
+  RETURNING id
+), closed AS (
+  UPDATE runs SET outcome = 'failed', {TRACED}
+  WHERE job_id = :job AND outcome IS NULL AND EXISTS (SELECT 1 FROM ended)
+), unheard AS ({UNHEARD.format(which="job_id = :job AND EXISTS (SELECT 1 FROM ended)")}
+), raised AS ({insert_for("ended", bodies.ATTENTION_RAISED, "body")}
+), letter AS (
+  INSERT INTO dead_letters (org_id, source, job_id, delivery_id, code, error, attempts, payload, first_seen)
+  SELECT :org, :source, id, CAST(:delivery AS bigint), :code, :why, :attempts, CAST(:payload AS jsonb),
+         COALESCE(CAST(:first_seen AS timestamptz), clock_timestamp())
+  FROM ended WHERE :dead
+), told AS ({EVENT.format(of="ended", frm=":from", to="'failed'")})
+SELECT id FROM ended
+""")
+
+
+async def fail(
+    tx: Transaction,
+    conversation: Locked,
+    job: Job,
+    code: Code,
+    reason: str,
+    *,
+    trace: Sequence[TraceItem] = (),
+    delivery: DeliveryId | None = None,
+    attempts: int | None = None,
+    first_seen: datetime | None = None,
+) -> Ended:
+    """Rows 15, 16 and 32. What the contact wrote since is answered by a successor."""
+    reason = clean_text(reason)
+    await tx.the(
+        _FAIL,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        fence=job.fence,
+        code=code.value,
+        why=reason,
+        who="worker",
+        facts=facts(code=code.value),
+        trace=traced(trace),
+        body=bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now),
+        dead=CODES[code].dead_letter,
+        source="job" if delivery is None else "delivery",
+        delivery=delivery,
+        attempts=job.claims if attempts is None else attempts,
+        payload=facts(conversation=conversation.name, job=reference("job", job.id)),
+        first_seen=first_seen,
+        **{"from": job.state.value},
+    )
+    await successor(tx, conversation, job.seq)
+    return Ended(JobState.FAILED, code)

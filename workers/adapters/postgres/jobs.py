@@ -1,0 +1,238 @@
+"""The moves every part shares: a job is made, goes away with its drafts, is answered by a successor.
+
+Each is one statement under the conversation's lock, guarded by the state and fence that were read under it.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, text
+
+from schemas.claims import JobState
+from schemas.conversation import Trigger
+from schemas.errors import Code, NotFound, TooLate
+from schemas.ids import JobId
+from schemas.jobs import AutoReply
+from workers.adapters.postgres.dispatch_now import DISPATCHED_REPLY
+from workers.adapters.postgres.locks import Locked
+from workers.adapters.postgres.transaction import Transaction
+
+LIVE = "('queued', 'running', 'held', 'sending')"
+
+MAX_RESTARTS = 2
+MAX_SUPERSEDES = 3
+
+AT_REST = "dispatched_at = NULL, lease_until = NULL, leased_by = NULL, fence = fence + 1"
+"""What leaving a state clears, besides `due_at`, which most moves set anew."""
+
+JOB = """j.id AS job, j.state AS job_state, j.kind AS job_kind, j.fence AS job_fence, j.inbound_seq AS job_seq,
+j.pinned AS job_pinned, j.restarts AS job_restarts, j.supersedes AS job_supersedes, j.tries AS job_tries,
+j.crashes AS job_crashes, j.claims AS job_claims, j.on_hold AS job_on_hold"""
+
+EVENT = """INSERT INTO job_events (org_id, job_id, conversation_id, who, from_state, to_state, why, facts)
+SELECT :org, {of}.id, :conversation, :who, {frm}, {to}, :why, CAST(:facts AS jsonb) FROM {of}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as read under the conversation's lock."""
+
+    id: JobId
+    state: JobState
+    kind: str
+    fence: int
+    seq: int
+    pinned: bool
+    restarts: int
+    supersedes: int
+    tries: int
+    crashes: int
+    claims: int
+    on_hold: bool
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> "Job":
+        return cls(
+            id=JobId(row.job),
+            state=JobState(row.job_state),
+            kind=row.job_kind,
+            fence=row.job_fence,
+            seq=row.job_seq,
+            pinned=row.job_pinned,
+            restarts=row.job_restarts,
+            supersedes=row.job_supersedes,
+            tries=row.job_tries,
+            crashes=row.job_crashes,
+            claims=row.job_claims,
+            on_hold=row.job_on_hold,
+        )
+
+
+_BY_ID = text(f"SELECT {JOB} FROM jobs j WHERE j.id = :job AND j.conversation_id = :conversation")
+_LIVE = text(
+    f"SELECT {JOB} FROM jobs j WHERE j.conversation_id = :conversation AND j.kind <> 'delivery' AND j.state IN {LIVE}"
+)
+
+_NEW = text(f"""
+WITH made AS (
+  INSERT INTO jobs (org_id, conversation_id, queue, trigger, engine, state, inbound_seq, supersedes,
+                    first_message_at, due_at, dispatched_at)
+  VALUES (:org, :conversation, 'reply', :trigger, :engine, 'queued', :seq, :supersedes,
+          COALESCE(CAST(:since AS timestamptz), clock_timestamp()),
+          GREATEST(COALESCE(CAST(:since AS timestamptz), clock_timestamp()) + make_interval(secs => :quiet),
+                   clock_timestamp(), CAST(:paused_until AS timestamptz)),
+          {DISPATCHED_REPLY})
+  ON CONFLICT (conversation_id) WHERE kind <> 'delivery' AND state IN {LIVE} DO NOTHING
+  RETURNING id, dispatched_at
+), told AS ({EVENT.format(of="made", frm="NULL", to="'queued'")})
+SELECT id, dispatched_at IS NOT NULL AS dispatched FROM made
+""")
+
+_AWAY = text(f"""
+WITH ended AS (
+  UPDATE jobs SET state = :to, reason = :why, code = CAST(:code AS text),
+                  inbound_seq = GREATEST(inbound_seq, :seq), due_at = NULL, {AT_REST},
+                  on_hold = false, rest = NULL, ended_at = clock_timestamp()
+  WHERE id = :job AND state = :from AND fence = :fence
+  RETURNING id
+), closed AS (
+  UPDATE runs SET outcome = 'discarded'
+  WHERE job_id = :job AND outcome IS NULL AND EXISTS (SELECT 1 FROM ended)
+  RETURNING id
+), spent AS (
+  UPDATE ledger SET discarded = true,
+                    state = CASE state WHEN 'reserved' THEN 'unknown' ELSE state END,
+                    cost_usd = CASE state WHEN 'reserved' THEN reserved_usd ELSE cost_usd END
+  WHERE run_id IN (SELECT id FROM closed)
+), stopped AS (
+  UPDATE deliveries SET state = 'recalled', due_at = NULL, {AT_REST}, ended_at = clock_timestamp()
+  WHERE conversation_id = :conversation AND candidate_id IS NOT NULL AND state = 'waiting' AND NOT ambiguous
+    AND job_id = :job AND EXISTS (SELECT 1 FROM ended)
+  RETURNING candidate_id
+), recalled AS (
+  UPDATE candidates SET state = 'recalled', reason = :why
+  WHERE job_id = :job AND EXISTS (SELECT 1 FROM ended)
+    AND (state IN ('held', 'preparing') OR id IN (SELECT candidate_id FROM stopped))
+  RETURNING id
+), unsaid AS (
+  DELETE FROM messages WHERE candidate_id IN (SELECT candidate_id FROM stopped)
+), told AS ({EVENT.format(of="ended", frm=":from", to=":to")})
+SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM recalled) AS recalled
+""")
+
+_LAST_EVENT = text("SELECT who, at FROM job_events WHERE job_id = :job ORDER BY id DESC LIMIT 1")
+
+
+async def read(tx: Transaction, conversation: Locked, job: int) -> Job | None:
+    row = await tx.one(_BY_ID, job=job, conversation=conversation.id)
+    return None if row is None else Job.of(row)
+
+
+async def live(tx: Transaction, conversation: Locked) -> Job | None:
+    row = await tx.one(_LIVE, conversation=conversation.id)
+    return None if row is None else Job.of(row)
+
+
+async def make(
+    tx: Transaction,
+    conversation: Locked,
+    *,
+    why: str,
+    who: str = "system",
+    seq: int | None = None,
+    trigger: Trigger = Trigger.MESSAGE,
+    quiet: float | None = None,
+    supersedes: int = 0,
+    waiting: bool = False,
+) -> JobId | None:
+    """A queued job for all that is unanswered; None when one is live already.
+
+    `quiet` seconds (the persona's, capped by its max wait) count from now, or from the contact's newest message when
+    that was `waiting` for another job to end. A pause delays, it does not swallow.
+    """
+    debounce = conversation.persona.spec.debounce
+    pause = min(debounce.quiet_seconds, debounce.max_wait_seconds) if quiet is None else quiet
+    row = await tx.one(
+        _NEW,
+        org=conversation.org,
+        conversation=conversation.id,
+        trigger=trigger.value,
+        engine=conversation.persona.spec.engine,
+        seq=conversation.inbound_seq if seq is None else seq,
+        supersedes=supersedes,
+        since=conversation.last_inbound_at if waiting else None,
+        quiet=pause,
+        paused_until=conversation.paused_until,
+        fast=pause == 0 and not conversation.paused,
+        cap=conversation.organization.spec.limits.in_flight,
+        who=who,
+        why=why,
+        facts=None,
+    )
+    if row is None:
+        return None
+    if row.dispatched:
+        tx.hints.append(AutoReply(conversation=conversation.id, job=row.id))
+    return JobId(row.id)
+
+
+async def send_away(
+    tx: Transaction,
+    conversation: Locked,
+    job: Job,
+    to: JobState,
+    why: str,
+    who: str,
+    answers: int | None = None,
+    code: Code | None = None,
+) -> int:
+    """End a job that its conversation has moved past, and recall what has not left. Answers how many bubbles that was.
+
+    `answers` raises the count it covers: a cancelled job has dealt with all that was unanswered.
+    """
+    row = await tx.the(
+        _AWAY,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        to=to.value,
+        fence=job.fence,
+        seq=job.seq if answers is None else answers,
+        code=code,
+        why=why,
+        who=who,
+        facts=None,
+        **{"from": job.state.value},
+    )
+    if not row.ended:
+        raise AssertionError(f"job {job.id} moved under its conversation's lock")
+    recalled: int = row.recalled
+    return recalled
+
+
+async def successor(tx: Transaction, conversation: Locked, covered: int) -> JobId | None:
+    """A job has ended that covers the contact's count up to `covered`; what came later gets its own job.
+
+    Part of the transaction that ends it, so that no message is ever without a job or a reason.
+    """
+    if conversation.inbound_seq <= covered or conversation.handled_by != "ai":
+        return None
+    return await make(tx, conversation, why="the rest, after a reply that stood", waiting=True)
+
+
+async def too_late(tx: Transaction, job: Job) -> TooLate:
+    """What a steering call that found `job` in the wrong state answers: who moved it there, and when."""
+    event = await tx.one(_LAST_EVENT, job=job.id)
+    return TooLate(job.state.value, by=event.who if event else None, at=event.at if event else None)
+
+
+async def read_or_refuse(tx: Transaction, conversation: Locked, job: int) -> Job:
+    found = await read(tx, conversation, job)
+    if found is None:
+        raise NotFound("no such job")
+    return found
+
+
+def facts(**values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False)

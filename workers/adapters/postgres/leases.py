@@ -1,0 +1,75 @@
+"""Leases are renewed in one batch per process and let go when a process is known to be dead.
+
+These touch rows without their conversation's lock: they change who may work until when, never a state. Rows are
+locked in the order of their ids, jobs before deliveries, so that no two batches wait for each other.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import text
+
+from pipelines.ingestion.normalise import clean_text
+from schemas.errors import Code
+from schemas.ids import DeliveryId, JobId
+from workers.adapters.postgres.jobs import facts
+from workers.adapters.postgres.transaction import Transaction
+
+_RENEW = """
+WITH mine AS (
+  SELECT t.id FROM {table} t JOIN unnest(CAST(:ids AS bigint[]), CAST(:fences AS int[])) AS m (id, fence)
+    ON t.id = m.id AND t.fence = m.fence
+  WHERE t.state = '{state}' ORDER BY t.id FOR NO KEY UPDATE OF t
+)
+UPDATE {table} t SET lease_until = clock_timestamp() + make_interval(secs => :lease), due_at = NULL
+FROM mine WHERE t.id = mine.id
+RETURNING t.id
+"""
+_RENEW_JOBS = text(_RENEW.format(table="jobs", state="running"))
+_RENEW_DELIVERIES = text(_RENEW.format(table="deliveries", state="posting"))
+
+_RELEASE = """
+WITH dead AS (
+  SELECT id FROM {table} WHERE lease_until IS NOT NULL AND leased_by = :instance ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE {table} t SET lease_until = NULL, leased_by = NULL, dispatched_at = NULL, due_at = clock_timestamp()
+FROM dead WHERE t.id = dead.id
+"""
+_RELEASE_JOBS = text(_RELEASE.format(table="jobs"))
+_RELEASE_DELIVERIES = text(_RELEASE.format(table="deliveries"))
+
+_UNREADABLE = text("""
+INSERT INTO dead_letters (source, code, error, attempts, payload)
+VALUES ('queue', :code, :error, 1, CAST(:payload AS jsonb))
+""")
+
+_PAYLOAD_KEPT = 65_536
+
+
+async def renew_jobs(tx: Transaction, held: Sequence[tuple[JobId, int]]) -> set[JobId]:
+    rows = await tx.all(
+        _RENEW_JOBS, ids=[number for number, _ in held], fences=[fence for _, fence in held], lease=tx.lease
+    )
+    return {JobId(row.id) for row in rows}
+
+
+async def renew_deliveries(tx: Transaction, held: Sequence[tuple[DeliveryId, int]]) -> set[DeliveryId]:
+    rows = await tx.all(
+        _RENEW_DELIVERIES, ids=[number for number, _ in held], fences=[fence for _, fence in held], lease=tx.lease
+    )
+    return {DeliveryId(row.id) for row in rows}
+
+
+async def release(tx: Transaction, instance: str) -> int:
+    jobs = await tx.run(_RELEASE_JOBS, instance=instance)
+    return jobs + await tx.run(_RELEASE_DELIVERIES, instance=instance)
+
+
+async def keep_unreadable(tx: Transaction, queue: str, payload: str, error: str) -> None:
+    """Row of source `queue`: what came was no hint of ours."""
+    kept = clean_text(payload)[:_PAYLOAD_KEPT]
+    await tx.run(
+        _UNREADABLE,
+        code=Code.QUEUE_MESSAGE.value,
+        error=clean_text(error),
+        payload=facts(queue=clean_text(queue), message=kept),
+    )

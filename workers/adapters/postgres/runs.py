@@ -1,0 +1,159 @@
+"""A reply worker takes a job: a new run, or one that another worker left off."""
+
+from typing import Any
+
+from sqlalchemy import Row, text
+
+from schemas.agent import Resume, SavedStep
+from schemas.claims import Claim, JobState
+from schemas.errors import Code
+from schemas.ids import RunId
+from schemas.jobs import AutoReply
+from schemas.llm import Task
+from workers.adapters.postgres import case, failures, inbound, ledger, steps
+from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, MAX_RESTARTS, Job, send_away, successor
+from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
+from workers.adapters.postgres.transaction import Transaction
+
+MAX_CRASHES = 3
+
+_LOOK = text(f"""
+SELECT {JOB}, {CONTACT_FLAGS}, {case.CONTACT}, j.trigger, j.instruction,
+       j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
+       EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
+                 AND d.state = 'posting') AS bubble_out
+FROM jobs j JOIN contacts ct ON ct.id = :contact
+WHERE j.id = :job AND j.conversation_id = :conversation AND j.kind <> 'delivery' AND j.state IN ('queued', 'running')
+""")
+
+_NOT_YET = text("""
+UPDATE jobs
+SET dispatched_at = NULL,
+    due_at = CASE WHEN due_at <= clock_timestamp() THEN clock_timestamp() + interval '200 ms' ELSE due_at END
+WHERE id = :job AND state IN ('queued', 'running') AND lease_until IS NULL
+""")
+
+_CLAIM = text(f"""
+WITH claimed AS (
+  UPDATE jobs
+  SET state = 'running', inbound_seq = :seq, fence = fence + 1, claims = claims + 1, crashes = crashes + 1,
+      due_at = NULL, lease_until = clock_timestamp() + make_interval(secs => :lease), leased_by = :instance
+  WHERE id = :job AND state = :from AND fence = :fence AND lease_until IS NULL AND due_at <= clock_timestamp()
+  RETURNING id, fence
+), told AS ({EVENT.format(of="claimed", frm=":from", to="'running'")})
+SELECT fence FROM claimed
+""")
+
+_OPEN_RUN = text("SELECT id, inbound_seq, active_seconds FROM runs WHERE job_id = :job AND outcome IS NULL")
+_NEW_RUN = text("INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id")
+_STEPS = text("SELECT n, task, CAST(content AS text) AS content FROM run_steps WHERE run_id = :run ORDER BY n")
+
+_DISCARD = text("""
+WITH closed AS (
+  UPDATE runs SET outcome = 'discarded' WHERE id = :run
+)
+UPDATE ledger SET discarded = true,
+                  state = CASE state WHEN 'reserved' THEN 'unknown' ELSE state END,
+                  cost_usd = CASE state WHEN 'reserved' THEN reserved_usd ELSE cost_usd END
+WHERE run_id = :run
+""")
+
+_GIVE_BACK = text(f"""
+WITH queued AS (
+  UPDATE jobs SET state = 'queued', crashes = 0, due_at = clock_timestamp(), {AT_REST}
+  WHERE id = :job AND fence = :fence AND state = 'running'
+  RETURNING id
+), told AS ({EVENT.format(of="queued", frm="'running'", to="'queued'")})
+SELECT id FROM queued
+""")
+
+
+async def claim(tx: Transaction, hint: AutoReply) -> Claim | None:
+    """None: there is nothing to claim, or not yet; then the row waits for the clock again."""
+    conversation = await lock(tx, hint.conversation)
+    if conversation is None:
+        return None
+    look = await tx.one(_LOOK, job=hint.job, conversation=conversation.id, contact=conversation.contact_id)
+    if look is None:
+        return None
+    if not look.due or look.bubble_out:
+        # The model must see what is being said: a POST in flight ends within its time-out.
+        await tx.run(_NOT_YET, job=hint.job)
+        return None
+    job = Job.of(look)
+    if not await _may_run(tx, conversation, look, job):
+        return None
+    return await _take(tx, conversation, look, job)
+
+
+async def give_back(tx: Transaction, claim: Claim) -> None:
+    """The worker stops: the run is kept, and its job due for another one."""
+    conversation = await lock(tx, claim.conversation)
+    if conversation is not None:
+        await tx.one(
+            _GIVE_BACK,
+            org=conversation.org,
+            conversation=conversation.id,
+            job=claim.job,
+            fence=claim.fence,
+            who="worker",
+            why="drained",
+            facts=None,
+        )
+
+
+async def _may_run(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> bool:
+    """False when the job took another way: poison, gate closed, or overtaken while nobody held it."""
+    if job.crashes >= MAX_CRASHES:
+        sentence = f"its worker died {job.crashes} times"
+        await failures.fail(tx, conversation, job, Code.POISON, sentence)
+        return False
+    if (closed := conversation.closed_to_ai(look)) is not None:
+        answers = job.seq if job.pinned else conversation.inbound_seq
+        await send_away(tx, conversation, job, JobState.CANCELLED, closed, "worker", answers=answers)
+        await successor(tx, conversation, answers)
+        return False
+    if job.state is JobState.QUEUED or job.pinned or job.seq == conversation.inbound_seq:
+        return True
+    if job.restarts >= MAX_RESTARTS:
+        await inbound.pin(tx, conversation, job, "restarted_too_often")
+        return True
+    await steps.requeue(tx, conversation, job, orderly=False)
+    return False
+
+
+async def _take(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> Claim | None:
+    takes_newest = job.state is JobState.QUEUED and not job.pinned
+    seq = conversation.inbound_seq if takes_newest else job.seq
+    claimed = await tx.one(
+        _CLAIM,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        fence=job.fence,
+        seq=seq,
+        lease=tx.lease,
+        instance=tx.instance,
+        who="worker",
+        why="claimed" if job.state is JobState.QUEUED else "reclaimed",
+        facts=None,
+        **{"from": job.state.value},
+    )
+    if claimed is None:
+        return None
+    resume = await _resume(tx, job, seq, claimed.fence)
+    loaded = await case.load(tx, conversation, look, job)
+    return Claim(job.id, conversation.id, conversation.org, claimed.fence, loaded, resume)
+
+
+async def _resume(tx: Transaction, job: Job, seq: int, fence: int) -> Resume:
+    """The open run, when it was thought for the same count; else a new one."""
+    left = await tx.one(_OPEN_RUN, job=job.id) if job.claims else None
+    if left is not None and left.inbound_seq == seq:
+        await ledger.give_up_hope(tx, left.id)
+        saved = [SavedStep(row.n, Task(row.task), row.content) for row in await tx.all(_STEPS, run=left.id)]
+        return Resume(RunId(left.id), fence, tuple(saved), left.active_seconds)
+    if left is not None:
+        await tx.run(_DISCARD, run=left.id)
+    row = await tx.the(_NEW_RUN, job=job.id, seq=seq)
+    return Resume(RunId(row.id), fence)

@@ -1,0 +1,195 @@
+"""A send worker takes a job whose window has closed: everything is checked again, then one bubble leaves.
+
+A text bubble leaves here, in one transaction with the claim: its body frozen, its delivery leased to this worker, its
+line in the conversation. From then on it is delivered or given up.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, text
+
+from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, message_send
+from schemas.claims import JobState, Posting
+from schemas.conversation import BubbleKind, HandledBy
+from schemas.errors import Code
+from schemas.ids import CandidateId, DeliveryId
+from schemas.jobs import DelayedSend
+from workers.adapters.postgres import endings, failures
+from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
+from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
+from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.webhooks import endpoint_of
+
+_LOOK = text(f"""
+SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
+       d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
+       k.kind = 'notice' AND ct.noticed_at > k.created_at AS noticed
+FROM jobs j
+JOIN contacts ct ON ct.id = :contact
+LEFT JOIN deliveries d ON d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
+                      AND d.state IN ('posting', 'waiting')
+LEFT JOIN LATERAL (
+  SELECT * FROM candidates WHERE job_id = j.id AND state IN ('held', 'preparing') ORDER BY ordinal LIMIT 1
+) k ON true
+WHERE j.id = :job AND j.conversation_id = :conversation AND j.state IN ('held', 'sending')
+""")
+
+_NOT_YET = text("UPDATE jobs SET dispatched_at = NULL WHERE id = :job AND lease_until IS NULL")
+
+# Woken when the bubble ahead is due again, or within a moment when it is being posted.
+_STEP_ASIDE = text("""
+UPDATE jobs j
+SET dispatched_at = NULL,
+    due_at = GREATEST(clock_timestamp(), (
+      SELECT d.due_at FROM deliveries d WHERE d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
+        AND d.state IN ('posting', 'waiting'))) + interval '50 ms'
+WHERE j.id = :job AND j.lease_until IS NULL
+""")
+
+_DROP = text("UPDATE candidates SET state = 'dropped', reason = 'noticed' WHERE id = :candidate AND state = 'held'")
+
+_LEAVE = text(f"""
+WITH job AS (
+  UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, {AT_REST}
+  WHERE id = :job AND state = :from AND fence = :fence
+  RETURNING id
+), bubble AS (
+  UPDATE candidates SET state = 'leaving', left_seq = :seq, left_at = clock_timestamp()
+  WHERE id = :candidate AND version = :version AND state = 'held' AND EXISTS (SELECT 1 FROM job)
+  RETURNING id
+), posting AS (
+  INSERT INTO deliveries (webhook_id, type, org_id, conversation_id, job_id, candidate_id, queue, body, state, fence,
+                          attempts, lease_until, leased_by, first_attempt_at)
+  SELECT 'wh_' || (SELECT tag FROM installation ORDER BY id LIMIT 1) || '_b' || id, :type, :org, :conversation, :job,
+         id, 'send', :body, 'posting', 1, 1, clock_timestamp() + make_interval(secs => :lease), :instance,
+         clock_timestamp()
+  FROM bubble
+  RETURNING id, webhook_id
+), said AS (
+  INSERT INTO messages (org_id, conversation_id, author, position, kind, text, candidate_id, job_id)
+  SELECT :org, :conversation, 'ai', :position, :kind, :text, id, :job FROM bubble
+), counted AS (
+  UPDATE conversations SET last_position = :position WHERE id = :conversation AND EXISTS (SELECT 1 FROM bubble)
+), told AS ({EVENT.format(of="job", frm=":from", to="'sending'")})
+SELECT id, webhook_id FROM posting
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    candidate: CandidateId
+    ordinal: int
+    kind: BubbleKind
+    text: str
+    version: int
+
+
+async def claim(tx: Transaction, hint: DelayedSend) -> Posting | None:
+    """Rows 26 to 28. None: not due, not allowed any more, or nothing left to send."""
+    conversation = await lock(tx, hint.conversation)
+    look = await _look(tx, conversation, hint) if conversation is not None else None
+    if conversation is None or look is None:
+        return None
+    if not look.due:
+        await tx.run(_NOT_YET, job=hint.job)
+        return None
+    job = Job.of(look)
+    if await _stopped(tx, conversation, look, job):
+        return None
+    if look.bubble_out:
+        await tx.run(_STEP_ASIDE, job=job.id, conversation=conversation.id)
+        return None
+    while look is not None and look.noticed:
+        await tx.run(_DROP, candidate=look.candidate)
+        look = await _look(tx, conversation, hint)
+    if look is None or look.candidate is None:
+        await endings.sent(tx, conversation, job, "nothing_left")
+        return None
+    return await _leave(tx, conversation, job, _next(look))
+
+
+async def _look(tx: Transaction, conversation: Locked, hint: DelayedSend) -> Row[Any] | None:
+    return await tx.one(_LOOK, job=hint.job, conversation=conversation.id, contact=conversation.contact_id)
+
+
+async def _stopped(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> bool:
+    """The gate, asked again when the window has closed. True: the job has ended."""
+    if (why := _closed(conversation, look)) is not None:
+        answers = job.seq if job.pinned else conversation.inbound_seq
+        await send_away(tx, conversation, job, JobState.CANCELLED, why, "worker", answers=answers)
+        await successor(tx, conversation, answers)
+        return True
+    if conversation.inbound_seq != job.seq and not job.pinned:
+        await send_away(tx, conversation, job, JobState.SUPERSEDED, "newer_message", "worker")
+        await make(tx, conversation, why="newer_message", supersedes=job.supersedes + 1, waiting=True)
+        return True
+    if conversation.webhook_disabled:
+        await failures.fail(tx, conversation, job, Code.DELIVERY, "the webhook was disabled by its receiver (410)")
+        return True
+    return False
+
+
+def _closed(conversation: Locked, look: Row[Any]) -> str | None:
+    if look.erased:
+        return "erased"
+    if look.locked:
+        return "safety_lock"
+    if look.opted_out:
+        return "opted_out"
+    if conversation.handled_by is not HandledBy.AI:
+        return "human_handles"
+    return "paused" if conversation.paused else None
+
+
+def _next(look: Row[Any]) -> _Next:
+    return _Next(CandidateId(look.candidate), look.ordinal, BubbleKind(look.kind), look.text, look.version)
+
+
+async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next) -> Posting:
+    body = message_send(
+        Outgoing(
+            bubble.candidate,
+            job.id,
+            conversation.name,
+            conversation.contact,
+            conversation.persona.name,
+            bubble.ordinal,
+            bubble.kind,
+            bubble.text,
+        ),
+        conversation.now,
+    )
+    row = await tx.the(
+        _LEAVE,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        fence=job.fence,
+        candidate=bubble.candidate,
+        version=bubble.version,
+        kind=bubble.kind.value,
+        text=bubble.text,
+        seq=conversation.inbound_seq,
+        position=conversation.last_position + 1,
+        type=MESSAGE_SEND,
+        body=body,
+        lease=tx.lease,
+        instance=tx.instance,
+        who="worker",
+        why="window_closed" if job.state is JobState.HELD else "next_bubble",
+        facts=facts(candidate=bubble.candidate),
+        **{"from": job.state.value},
+    )
+    return Posting(
+        delivery=DeliveryId(row.id),
+        webhook_id=row.webhook_id,
+        org=conversation.org,
+        conversation=conversation.id,
+        candidate=bubble.candidate,
+        type=MESSAGE_SEND,
+        body=body,
+        fence=1,
+        attempt=1,
+        endpoint=endpoint_of(conversation),
+    )

@@ -1,0 +1,90 @@
+"""No reply, and that is right: the job ends, what the run decided besides takes effect, the conversation says so."""
+
+from sqlalchemy import text
+
+from pipelines.delivery import bodies
+from pipelines.ingestion.normalise import clean_text
+from schemas.claims import Claim, Ended, JobState
+from schemas.decisions import Silence, SilenceReason
+from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
+from workers.adapters.postgres.ledger import UNHEARD
+from workers.adapters.postgres.locks import Locked
+from workers.adapters.postgres.steps import TRACED, traced
+from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.webhooks import insert_for
+
+SENTENCES = {
+    SilenceReason.NOTHING_TO_ANSWER: "nothing to answer",
+    SilenceReason.BOT_LOOP: "too many replies within a minute: probably two machines talking",
+    SilenceReason.LEFT_ON_READ: "left on read",
+    SilenceReason.PAUSED: "paused",
+    SilenceReason.GONE: "contact or conversation is gone",
+}
+
+_NEWEST = text("""
+SELECT name FROM messages
+WHERE conversation_id = :conversation AND author = 'contact' AND deleted_at IS NULL
+ORDER BY position DESC LIMIT 1
+""")
+
+_END = text(f"""
+WITH ended AS (
+  UPDATE jobs
+  SET state = 'silent', reason = :reason, code = CAST(:code AS text), note = :detail, due_at = NULL, crashes = 0,
+      {AT_REST}, ended_at = clock_timestamp()
+  WHERE id = :job AND fence = :fence AND state = 'running'
+  RETURNING id
+), kept AS (
+  UPDATE conversations
+  SET plan = COALESCE(CAST(:plan AS text), plan), last_position = last_position + 1,
+      paused_until = COALESCE(CAST(:paused_until AS timestamptz), paused_until),
+      follow_up_at = COALESCE(CAST(:follow_up_at AS timestamptz), follow_up_at)
+  WHERE id = :conversation
+), said AS (
+  INSERT INTO messages (org_id, conversation_id, author, position, text, job_id)
+  SELECT :org, :conversation, 'system', :position, :line, id FROM ended
+), closed AS (
+  UPDATE runs SET outcome = 'decided', {TRACED} WHERE id = :run
+), unheard AS ({UNHEARD.format(which="run_id = :run")}
+), seen AS (SELECT id FROM ended WHERE :read
+), webhook AS ({insert_for("seen", bodies.MESSAGE_READ, "body")}
+), told AS ({EVENT.format(of="ended", frm="'running'", to="'silent'")})
+SELECT id FROM ended
+""")
+
+
+async def end(tx: Transaction, conversation: Locked, job: Job, claim: Claim, silence: Silence) -> Ended:
+    """Row 14. A follow-up is not planned when the contact has written since."""
+    newest = await tx.one(_NEWEST, conversation=conversation.id) if silence.read else None
+    overtaken = conversation.inbound_seq > job.seq
+    await tx.the(
+        _END,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        fence=job.fence,
+        run=claim.resume.run,
+        reason=silence.reason.value,
+        code=silence.code,
+        detail=silence.detail,
+        plan=silence.plan,
+        paused_until=silence.paused_until,
+        follow_up_at=None if overtaken else silence.follow_up_at,
+        position=conversation.last_position + 1,
+        line=_line(silence),
+        read=newest is not None,
+        body=bodies.message_read(conversation.name, newest.name, conversation.now) if newest else "",
+        trace=traced(silence.trace),
+        who="worker",
+        why=silence.reason.value,
+        facts=facts(code=silence.code) if silence.code else None,
+    )
+    await successor(tx, conversation, job.seq)
+    return Ended(JobState.SILENT, silence.code)
+
+
+def _line(silence: Silence) -> str:
+    line = SENTENCES[silence.reason]
+    if silence.paused_until is not None:
+        line = f"{line} until {silence.paused_until.isoformat()}"
+    return clean_text(f"{line}: {silence.detail}" if silence.detail else line)
