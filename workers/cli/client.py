@@ -85,8 +85,13 @@ class Gateway:
             raise GatewayAway(f"the gateway at {self.url} does not answer in time") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise GatewayAway(
-                f"the gateway at {self.url} cannot be reached ({error}); is `replique up` running?"
+                f"the gateway at {self.url} cannot be reached ({_why(error)}); is `replique up` running?"
             ) from error
+
+
+def _why(error: Exception) -> str:
+    """Without the number that the system calls it by: `[Errno 111] Connection refused`."""
+    return str(error).partition("] ")[2] or str(error)
 
 
 def _segment(name: str) -> str:

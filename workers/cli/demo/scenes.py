@@ -20,6 +20,7 @@ PERSONA: dict[str, Any] = {
     "instructions": "Maya crée des vidéos de randonnée et de voyage. Elle répond à ses fans en phrases courtes.",
     "control_window_seconds": 4,
     "debounce": {"quiet_seconds": 1.5, "max_wait_seconds": 10},
+    "pacing": {"base_ms": 400, "per_char_ms": 10},
 }
 
 

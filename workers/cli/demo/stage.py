@@ -51,10 +51,10 @@ class Stage:
         with Countdown(self.terminal) as countdown:
             while True:
                 job = JobOut.model_validate(self.gateway.job(reference))
+                self.show_arrivals()
                 for line in story.news(job):
                     if line.kind not in TOLD_BY_THE_RECEIVER:
                         self.terminal.say(line.text, line.style)
-                self.show_arrivals()
                 if until(job):
                     return job
                 countdown.show(job)

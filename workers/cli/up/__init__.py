@@ -22,7 +22,6 @@ def up(port: int, home: Path = HOME) -> None:
     """Returns after SIGTERM or SIGINT, when all is stopped. Raises CommandFailed, EmbeddedServerError."""
     terminal = Terminal()
     with Folder(home) as folder:
-        terminal.say("starting; the first time takes a few seconds longer", "dim")
         with installation(folder, Address("127.0.0.1", port), os.environ, terminal.say) as found:
             if await_ready(found):
                 _welcome(found, terminal)

@@ -50,7 +50,7 @@ class Folder:
     def key(self, given: str | None) -> str:
         """The key of this installation's administrator: the one named, else the one kept, else a new one."""
         kept = connection.read(self.path)
-        return given or (kept.key if kept else f"rk_{secrets.token_urlsafe(32)}")
+        return given or (kept.key if kept else f"rq_{secrets.token_urlsafe(32)}")
 
     def keep(self, found: Connection) -> None:
         connection.write(self.path, found)

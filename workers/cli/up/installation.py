@@ -47,6 +47,7 @@ def installation(
     """
     settings = read_settings(environ)
     require_free(gateway.host, gateway.port)
+    say("starting; the first time takes a few seconds longer")
     with servers(folder.path, **_given(settings)) as running:
         bring_up_to_date(running.database_url)
         wiring = _wiring(folder, gateway, settings, running)

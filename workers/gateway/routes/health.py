@@ -31,7 +31,8 @@ async def readyz(request: Request, parts: The) -> Response:
     except Unavailable:
         postgres, ready, late = {"reachable": False}, False, 0.0
     clock = {"late": late > LATE_SECONDS, "oldest_unseen_seconds": late}
-    found = Readiness(ready=ready, postgres=postgres, redis=dict(await parts.redis()), clock=clock)
+    models = {"simulator": request.app.state.simulator}
+    found = Readiness(ready=ready, postgres=postgres, redis=dict(await parts.redis()), clock=clock, models=models)
     if ready:
         return answer(found)
     facts = {**found.model_dump(), "retry_after": 2}
