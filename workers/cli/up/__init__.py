@@ -21,12 +21,12 @@ SIMULATOR_SENTENCE = (
 def up(port: int, home: Path = HOME) -> None:
     """Returns after SIGTERM or SIGINT, when all is stopped. Raises CommandFailed, EmbeddedServerError."""
     terminal = Terminal()
-    with Folder(home) as folder:
-        with installation(folder, Address("127.0.0.1", port), os.environ, terminal.say) as found:
-            if await_ready(found):
-                _welcome(found, terminal)
-                found.supervisor.run()
-            terminal.say("stopping: work in hand is finished or given back", "dim")
+    address = Address("127.0.0.1", port)
+    with Folder(home) as folder, installation(folder, address, os.environ, terminal.say) as found:
+        if await_ready(found):
+            _welcome(found, terminal)
+            found.supervisor.run()
+        terminal.say("stopping: work in hand is finished or given back", "dim")
     terminal.say("stopped")
 
 
