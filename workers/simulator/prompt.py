@@ -61,9 +61,7 @@ class PromptReader:
             *self._tier(text, parts.get("messages"), Tier.MESSAGES),
         ]
         automatic = body.get("cache_control")
-        return Prompt(
-            body["model"], tuple(blocks), _salts(text, body), _ttl(automatic) if automatic else None
-        )
+        return Prompt(body["model"], tuple(blocks), _salts(text, body), _ttl(automatic) if automatic else None)
 
     def _tier(self, text: str, part: Part | None, tier: Tier) -> Iterator[Block]:
         if part is None or not part.value:
