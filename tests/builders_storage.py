@@ -94,6 +94,18 @@ class Storage:
         job = await self.job()
         return await self.transitions.claim_send(DelayedSend(conversation=job["conversation_id"], job=job["id"]))
 
+    async def expire_leases(self) -> None:
+        """What the clock does when a worker has not renewed in time."""
+        for table in ("jobs", "deliveries"):
+            await self.rows(
+                f"UPDATE {table} SET lease_until = NULL, dispatched_at = NULL, due_at = clock_timestamp()"
+                " WHERE lease_until IS NOT NULL"
+            )
+
+    async def make_due(self) -> None:
+        for table in ("jobs", "deliveries"):
+            await self.rows(f"UPDATE {table} SET due_at = clock_timestamp() WHERE due_at IS NOT NULL")
+
     async def hold(self, *texts: str) -> JobId:
         """A message came and was answered with these bubbles, which wait in their window."""
         said = await self.say()
