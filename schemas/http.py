@@ -1,6 +1,6 @@
 """Bodies that upstream apps post. What is not described here is refused by name."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -11,6 +11,10 @@ from schemas.resources import Locale, Name, Zone
 
 MAX_TEXT_BYTES = 65_536
 MAX_ATTACHMENTS = 20
+
+
+SentAt = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(9000, 1, 1, tzinfo=UTC))]
+"""As the upstream app says; only shown. Bounded, because a year 0 can be stored but not be read again."""
 
 
 class Body(BaseModel):
@@ -40,7 +44,7 @@ class MessageIn(Body):
     contact: ContactIn | None = None
     text: str | None = None
     attachments: list[AttachmentIn] = []
-    sent_at: AwareDatetime | None = None
+    sent_at: SentAt | None = None
 
 
 class MessagePatch(Body):

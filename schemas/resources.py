@@ -14,6 +14,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from schemas.ids import NAME_PATTERN
+from schemas.llm import Task
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
@@ -46,8 +47,17 @@ def _pipeline(name: str) -> str:
     return name
 
 
+def _tasks(models: dict[str, str]) -> dict[str, str]:
+    unknown = sorted(set(models) - set(Task))
+    if unknown:
+        raise ValueError(f"no such task: {', '.join(unknown)}; one of: {', '.join(Task)}")
+    return models
+
+
 Zone = Annotated[str, AfterValidator(_zone)]
 Pipeline = Annotated[str, AfterValidator(_pipeline)]
+Models = Annotated[dict[str, Annotated[str, Field(min_length=1, max_length=1000)]], AfterValidator(_tasks)]
+"""Routes by task; a route is model names, the first is asked first."""
 
 
 class Spec(BaseModel):
@@ -119,7 +129,7 @@ class OrganizationSpec(Spec):
     budgets: Budgets = Budgets()
     limits: OrganizationLimits = OrganizationLimits()
     retention_days: int | None = Field(None, ge=1, le=36_500)
-    models: dict[str, str] = {}
+    models: Models = {}
     agent: AgentOverrides = AgentOverrides()
 
 

@@ -17,10 +17,8 @@ def gateway(
     from schemas.settings import read_settings
     from workers.cli.ports import require_free
     from workers.gateway.app import serve
-    from workers.runtime.logging import configure
 
     settings = read_settings()
-    configure(settings.log_level, settings.log_json)
     require_free(host, port)
     serve(settings, host, port)
 

@@ -3,18 +3,22 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
+from socket import socket
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from schemas.settings import Settings
+from workers.bootstrap import address
 from workers.gateway import errors
 from workers.gateway.edge import Edge
 from workers.gateway.openapi import describe
 from workers.gateway.parts import Parts
 from workers.gateway.routes import ROUTERS
 from workers.gateway.wiring import open_parts
+from workers.runtime.logging import configure
+from workers.runtime.stopping import Stop
 
 Assemble = Callable[[Settings], AbstractAsyncContextManager[Parts]]
 
@@ -44,8 +48,25 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
+class Server(uvicorn.Server):
+    """uvicorn's, told also of a signal that came before it listened for signals itself."""
+
+    def __init__(self, config: uvicorn.Config, stop: Stop) -> None:
+        super().__init__(config)
+        self._stop = stop
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.should_exit = self.should_exit or self._stop.asked
+
+
 def serve(settings: Settings, host: str, port: int) -> None:
-    """Serve until SIGTERM or SIGINT; requests in hand are finished within `gateway.drain_seconds`."""
+    """Serve until SIGTERM or SIGINT; requests in hand are finished within `gateway.drain_seconds`.
+
+    Call it from the main thread. Raises SettingsRefused when the database's address is missing.
+    """
+    configure(settings.log_level, settings.log_json)
+    address(settings.database_url, "DATABASE_URL")
     config = uvicorn.Config(
         create_app(settings),
         host=host,
@@ -57,4 +78,5 @@ def serve(settings: Settings, host: str, port: int) -> None:
         server_header=False,
         timeout_graceful_shutdown=int(settings.gateway.drain_seconds),
     )
-    uvicorn.Server(config).run()
+    # uvicorn raises the signals it served again when it is done; here they say no more than that a stop was asked for.
+    Server(config, Stop().listen()).run()

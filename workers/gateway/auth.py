@@ -98,7 +98,7 @@ class Guard:
             return Caller(key, key.org)
         if named is None:
             if need.scoped:
-                raise await self._unnamed()
+                raise await self.unnamed()
             return Caller(key, None)
         return Caller(key, None if need.may_create else await self._organization(named), named)
 
@@ -140,6 +140,7 @@ class Guard:
         self._organizations[name] = found
         return found
 
-    async def _unnamed(self) -> Invalid:
+    async def unnamed(self) -> Invalid:
+        """What to raise: it lists the organisations there are, so that a client with one of one need not ask."""
         errors = [{"field": ORGANIZATION, "message": "missing: an admin names the organisation"}]
         return Invalid("which organisation?", errors, organizations=await self._keys.organizations())

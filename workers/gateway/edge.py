@@ -2,21 +2,19 @@
 
 import re
 import secrets
-import sys
-import traceback
 from typing import Any
 
-import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schemas.errors import AppError, TooLarge
 from workers.gateway.errors import of_app_error, of_fault
+from workers.runtime.logging import logger
 
 REQUEST_ID = "X-Request-Id"
 _USABLE = re.compile(r"[A-Za-z0-9._:-]{1,64}")
-_log = structlog.get_logger("gateway")
+log = logger(__name__)
 
 
 class Edge:
@@ -36,8 +34,8 @@ class Edge:
             return
         except AppError as error:
             await exchange.answer(of_app_error(error, exchange.id))
-        except Exception as error:  # noqa: BLE001  (the last line: whatever it is, the caller gets a problem)
-            _log.error("request_failed", request=exchange.id, error=type(error).__name__, where=_where())
+        except Exception as error:
+            log.error("request_failed", request=exchange.id, exc_info=error)
             await exchange.answer(of_fault(exchange.id))
 
 
@@ -77,9 +75,3 @@ class _Exchange:
 
     def _too_large(self) -> TooLarge:
         return TooLarge(f"a body holds at most {self._limit} bytes", limit_bytes=self._limit)
-
-
-def _where() -> str:
-    """The innermost frames of the exception in hand, without its words: those may quote what a contact wrote."""
-    frames = traceback.extract_tb(sys.exc_info()[2])[-6:]
-    return " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))

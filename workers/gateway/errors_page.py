@@ -10,8 +10,8 @@ Written by `python -m workers.gateway.errors_page`; a test keeps this page equal
 
 Codes up to AR-503 answer HTTP calls, as [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problems
 (`application/problem+json`) with the members `type`, `title`, `status`, `detail`, `code` and `request_id`, and the
-facts of the case beside them. AR-404 and the codes from AR-510 up stand on jobs. "Attention" means that a person is told;
-a dead letter waits until somebody retries or purges it.
+facts of the case beside them. AR-404 and the codes from AR-510 up stand on jobs. "Attention" means that a person is
+told; a dead letter waits until somebody retries or purges it.
 
 | code | meaning | retried by itself | attention | dead letter |
 |---|---|---|---|---|

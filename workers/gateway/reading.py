@@ -4,15 +4,16 @@ once, for every route."""
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from fastapi import Request
 
+from pipelines.ingestion.normalise import cleaned
 from schemas.errors import BadRequest, Invalid, UnsupportedMedia
 
 MAX_DEPTH = 64
 _ESCAPED_TROUBLE = re.compile(rb"\\u(0000|[dD][89a-fA-F])")
-_LONE = re.compile("[\ud800-\udfff]")
 
 
 async def read_json(request: Request) -> Any:
@@ -26,14 +27,19 @@ async def read_json(request: Request) -> Any:
     return parse(body)
 
 
-def refuse_members(parsed: Any) -> None:
-    """For routes that take no body: an empty object is let through, a field is not silently ignored."""
-    if parsed is None:
+def check_shape(parsed: Any, wanted: bool) -> None:
+    """Every body is an object. Where none is `wanted` an empty one is let through, a field is not silently ignored."""
+    if parsed is None and not wanted:
         return
     if not isinstance(parsed, dict):
         raise BadRequest("the body must be a JSON object")
-    if parsed:
-        raise Invalid("unknown fields", [{"field": str(name), "message": "unknown field"} for name in parsed])
+    if parsed and not wanted:
+        raise unknown("field", parsed)
+
+
+def unknown(what: str, names: Iterable[str]) -> Invalid:
+    listed = [{"field": name, "message": f"unknown {what}"} for name in names]
+    return Invalid(f"unknown {what}: {', '.join(item['field'] for item in listed)}", listed)
 
 
 def parse(body: bytes) -> Any:
@@ -45,7 +51,7 @@ def parse(body: bytes) -> Any:
         raise BadRequest("the body is not JSON in UTF-8") from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
         raise BadRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
-    return _repaired(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
+    return cleaned(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -72,13 +78,3 @@ def _children(parent: Any) -> list[Any]:
     if isinstance(parent, dict):
         return list(parent.values())
     return parent if isinstance(parent, list) else []
-
-
-def _repaired(value: Any) -> Any:
-    if isinstance(value, str):
-        return _LONE.sub("\ufffd", value.replace("\x00", ""))
-    if isinstance(value, list):
-        return [_repaired(item) for item in value]
-    if isinstance(value, dict):
-        return {_repaired(key): _repaired(item) for key, item in value.items()}
-    return value

@@ -10,11 +10,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from schemas.access import Caller
-from schemas.errors import Invalid, NotFound
+from schemas.errors import NotFound
 from schemas.ids import NAME_PATTERN, OrgId, number_of
 from workers.gateway.auth import ORGANIZATION, Need, need_of
 from workers.gateway.parts import Parts
-from workers.gateway.reading import read_json, refuse_members
+from workers.gateway.reading import check_shape, read_json, unknown
 
 NAME = re.compile(NAME_PATTERN)
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -42,8 +42,7 @@ class GuardedRoute(APIRoute):
             _refuse_unknown_query(request, queries)
             read = ReadRequest(request.scope, request.receive)
             read.parsed = await read_json(read)
-            if not takes_body:
-                refuse_members(read.parsed)
+            check_shape(read.parsed, takes_body)
             return await handle(read)
 
         return guarded
@@ -58,9 +57,9 @@ async def _admit(request: Request, need: Need) -> Caller:
 def _refuse_unknown_query(request: Request, known: set[str]) -> None:
     if not request.scope["query_string"]:
         return
-    unknown = [name for name in request.query_params if name not in known]
-    if unknown:
-        raise Invalid("unknown parameters", [{"field": name, "message": "unknown parameter"} for name in unknown])
+    strange = [name for name in request.query_params if name not in known]
+    if strange:
+        raise unknown("parameter", strange)
 
 
 def parts_of(request: Request) -> Parts:

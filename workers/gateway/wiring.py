@@ -1,12 +1,13 @@
 """Where the gateway's parts meet what they stand on."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from pipelines.ports import Clock, Courier
 from schemas.jobs import Hint
 from schemas.settings import Settings
+from workers.adapters.clock import SystemClock
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.keys import Keys
@@ -16,6 +17,9 @@ from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.snapshot import Snapshots
+from workers.adapters.redis.courier import RedisCourier
+from workers.adapters.redis.probe import RedisProbe
+from workers.bootstrap import address
 from workers.gateway.auth import Guard
 from workers.gateway.parts import Parts, Probe
 
@@ -33,22 +37,30 @@ async def no_redis() -> Mapping[str, Any]:
 
 @asynccontextmanager
 async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
-    """Opens the pool lazily: a gateway starts while its database is still away, and says so on /readyz."""
-    if settings.database_url is None:
-        raise RuntimeError("DATABASE_URL is not set")
-    database = Database(settings.database_url.get_secret_value(), settings.worker.pool_size, settings.pg_prepare)
-    transitions = Transitions(database, settings, NoCourier(), settings.instance or "gateway")
-    try:
-        yield assemble(settings, database, transitions, no_redis)
-    finally:
-        await database.close()
+    """Nothing is connected yet when this answers: a gateway starts while its servers are away, and says so on /readyz.
+
+    Raises SettingsRefused when the database's address is missing.
+    """
+    url = address(settings.database_url, "DATABASE_URL")
+    courier: Courier = NoCourier()
+    probe: Probe = no_redis
+    async with AsyncExitStack() as stack:
+        database = Database(url, settings.worker.pool_size, settings.pg_prepare)
+        stack.push_async_callback(database.close)
+        if settings.redis_url is not None:
+            redis = RedisProbe(settings.redis_url.get_secret_value())
+            hints = RedisCourier(settings.redis_url.get_secret_value())
+            stack.push_async_callback(redis.close)
+            stack.push_async_callback(hints.close)
+            courier, probe = hints, redis.look
+        yield assemble(settings, database, courier, probe, SystemClock())
 
 
-def assemble(settings: Settings, database: Database, transitions: Transitions, redis: Probe) -> Parts:
+def assemble(settings: Settings, database: Database, courier: Courier, redis: Probe, clock: Clock) -> Parts:
     keys, snapshots = Keys(database, settings), Snapshots(database)
     return Parts(
-        transitions=transitions,
-        guard=Guard(keys, settings.gateway, asyncio.get_running_loop().time),
+        transitions=Transitions(database, settings, courier, settings.instance or "gateway"),
+        guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
         provision=Provision(database),
         conversations=Conversations(snapshots),

@@ -127,9 +127,9 @@ class Keys:
         return OrgId(org), name
 
     async def _unnamed(self, role: Role) -> Invalid:
-        message = f"a key of the role {role} belongs to one organisation: name it"
+        message = f"a key of the role {role} belongs to one organisation"
         errors = [{"field": "organization", "message": message}]
-        return Invalid("role and organisation do not go together", errors, organizations=await self.organizations())
+        return Invalid("the key cannot be made", errors, organizations=await self.organizations())
 
     async def _prepare(self) -> bytes:
         given = self._settings.secret_key

@@ -32,4 +32,5 @@ async def list_dead_letters(
 @router.get("/{id}", response_model=DeadLetterOut, responses=refusals(404))
 @allows(Role.OPS)
 async def read_dead_letter(parts: The, caller: By, id: str) -> Response:
+    """One dead letter with the story of its job."""
     return answer(await parts.dead_letters.one(caller.org, DeadLetterId(known_number("dead", id))))

@@ -30,9 +30,10 @@ async def readyz(request: Request, parts: The) -> Response:
         ready, late = standing.at_head, standing.unseen_seconds
     except Unavailable:
         postgres, ready, late = {"reachable": False}, False, 0.0
-    clock = {"late": late > LATE_SECONDS, "oldest_unseen_seconds": late}
+    redis = dict(await parts.redis())
+    clock = {"seen": redis.pop("clock_seen", None), "late": late > LATE_SECONDS, "oldest_unseen_seconds": late}
     models = {"simulator": request.app.state.simulator}
-    found = Readiness(ready=ready, postgres=postgres, redis=dict(await parts.redis()), clock=clock, models=models)
+    found = Readiness(ready=ready, postgres=postgres, redis=redis, clock=clock, models=models)
     if ready:
         return answer(found)
     facts = {**found.model_dump(), "retry_after": 2}

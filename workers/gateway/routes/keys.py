@@ -18,6 +18,8 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=GuardedRoute)
 @allows()
 async def create_key(parts: The, caller: By, wanted: KeyIn) -> Response:
     """The only time the key is shown. Roles app and operator belong to the organisation named here or in the header."""
+    if wanted.role.of_one_organization and wanted.organization is None and caller.named is None:
+        raise await parts.guard.unnamed()
     return answer(await parts.keys.create(wanted, caller), 201)
 
 

@@ -1,13 +1,10 @@
 """What upstream apps post: messages, their edits and deletions."""
 
-from collections.abc import Sequence
-
 from fastapi import APIRouter
 from fastapi.responses import Response
 
 from schemas.access import Role
-from schemas.errors import Invalid, TooLarge
-from schemas.http import MAX_ATTACHMENTS, MAX_TEXT_BYTES, Ingested, MessageIn, MessagePatch
+from schemas.http import Ingested, MessageIn, MessagePatch
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
 from workers.gateway.routing import By, GuardedRoute, The, answer, known_name, org_of
@@ -19,9 +16,6 @@ router = APIRouter(prefix="/v1/messages", tags=["messages"], route_class=Guarded
 @allows(Role.APP, Role.OPERATOR, scoped=True)
 async def post_message(parts: The, caller: By, message: MessageIn) -> Response:
     """Take a message. The same `id` again is the same message, whatever the second body says."""
-    _bounded(message.text, message.attachments)
-    if not message.text and not message.attachments:
-        raise Invalid("an empty message", [{"field": "text", "message": "a message needs text or an attachment"}])
     return answer(await parts.transitions.ingest(org_of(caller), message), 202)
 
 
@@ -29,9 +23,6 @@ async def post_message(parts: The, caller: By, message: MessageIn) -> Response:
 @allows(Role.APP, Role.OPERATOR, scoped=True)
 async def edit_message(parts: The, caller: By, id: str, patch: MessagePatch) -> Response:
     """The contact edited it: an unanswered message is thought about again."""
-    _bounded(patch.text, patch.attachments or [])
-    if patch.text is None and patch.attachments is None:
-        raise Invalid("nothing to change", [{"field": "text", "message": "name text or attachments"}])
     return answer(await parts.transitions.edit_message(org_of(caller), known_name(id), patch), 202)
 
 
@@ -40,10 +31,3 @@ async def edit_message(parts: The, caller: By, id: str, patch: MessagePatch) -> 
 async def delete_message(parts: The, caller: By, id: str) -> Response:
     """The contact took it back."""
     return answer(await parts.transitions.delete_message(org_of(caller), known_name(id)), 202)
-
-
-def _bounded(text: str | None, attachments: Sequence[object]) -> None:
-    if text is not None and len(text.encode()) > MAX_TEXT_BYTES:
-        raise TooLarge(f"a text holds at most {MAX_TEXT_BYTES} bytes", limit_bytes=MAX_TEXT_BYTES)
-    if len(attachments) > MAX_ATTACHMENTS:
-        raise TooLarge(f"a message holds at most {MAX_ATTACHMENTS} attachments", limit_attachments=MAX_ATTACHMENTS)

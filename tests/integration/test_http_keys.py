@@ -1,0 +1,95 @@
+"""Keys: shown once, hashed, revoked, and where the first one comes from."""
+
+from tests.builders_face import ADMIN, a_gateway
+
+
+async def test_a_key_is_shown_once_and_stored_hashed(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        await gateway.organization("acme")
+        body = {"role": "operator", "name": "anna", "organization": "acme"}
+        made = (await gateway.call("POST", "/v1/keys", body)).json()
+        listed = (await gateway.call("GET", "/v1/keys", org="acme")).json()
+        rows = await gateway.run(
+            "SELECT string_agg(api_keys::text, ' ') || (SELECT string_agg(audit_log::text, ' ') FROM audit_log) "
+            "FROM api_keys"
+        )
+        used = await gateway.call("GET", "/v1/jobs", key=made["key"])
+
+    secret = made.pop("key")
+    assert listed == {"items": [made], "next": None}
+    assert {"organization": "acme", "name": "anna", "role": "operator"}.items() <= made.items()
+    assert secret not in rows
+    assert used.status_code == 200
+
+
+async def test_a_revoked_key_opens_nothing(database_url: str) -> None:
+    async with (
+        a_gateway(database_url) as gateway,
+        a_gateway(database_url, REPLIQUE_GATEWAY__KNOWN_KEY_SECONDS="0") as other,
+    ):
+        made = (await gateway.call("POST", "/v1/keys", {"role": "ops"})).json()
+        before = [(await one.call("GET", "/v1/jobs", key=made["key"])).status_code for one in (gateway, other)]
+        revoked = await gateway.call("DELETE", f"/v1/keys/{made['id']}")
+        again = await gateway.call("DELETE", f"/v1/keys/{made['id']}")
+        after = [(await one.call("GET", "/v1/jobs", key=made["key"])).status_code for one in (gateway, other)]
+
+    assert (before, after) == ([200, 200], [401, 401])
+    assert revoked.json()["revoked_at"] == again.json()["revoked_at"] is not None
+
+
+async def test_roles_and_organisations_go_together(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        await gateway.organization("acme")
+        wanted = [
+            ({"role": "app"}, None, 422),
+            ({"role": "app", "organization": "nowhere"}, None, 422),
+            ({"role": "app", "organization": "acme"}, "nowhere", 404),
+            ({"role": "ops", "organization": "acme"}, None, 422),
+            ({"role": "king"}, None, 422),
+            ({"role": "app"}, "acme", 201),
+            ({"role": "ops"}, "acme", 201),
+            ({"role": "admin"}, None, 201),
+        ]
+        found = [(await gateway.call("POST", "/v1/keys", body, org=org)).status_code for body, org, _ in wanted]
+
+    assert found == [status for _, _, status in wanted]
+
+
+async def test_the_bootstrap_key_is_made_once_and_stays_revoked(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        keys = (await gateway.call("GET", "/v1/keys")).json()["items"]
+        await gateway.call("DELETE", f"/v1/keys/{keys[0]['id']}")
+    async with a_gateway(database_url) as gateway:
+        refused = await gateway.call("GET", "/v1/keys")
+        count = await gateway.run("SELECT count(*) FROM api_keys")
+
+    assert [(key["name"], key["role"], key["organization"]) for key in keys] == [("bootstrap", "admin", None)]
+    assert (refused.status_code, count) == (401, 1)
+
+
+async def test_pages_of_keys_follow_each_other(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        for n in range(4):
+            await gateway.call("POST", "/v1/keys", {"role": "ops", "name": f"n{n}"})
+        names, cursor = [], ""
+        while cursor is not None:
+            page = (await gateway.call("GET", f"/v1/keys?limit=2{cursor and '&cursor=' + cursor}")).json()
+            names += [key["name"] for key in page["items"]]
+            cursor = page["next"]
+        wrong = await gateway.call("GET", "/v1/keys?cursor=yesterday")
+
+    assert names == ["n3", "n2", "n1", "n0", "bootstrap"]
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "cursor")
+
+
+async def test_what_was_done_with_keys_is_in_the_audit_log(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        made = (await gateway.call("POST", "/v1/keys", {"role": "ops", "name": "carol"})).json()
+        await gateway.call("DELETE", f"/v1/keys/{made['id']}", key=ADMIN)
+        log = await gateway.run("SELECT json_agg(json_build_array(who, action, subject) ORDER BY id) FROM audit_log")
+
+    assert log == [
+        ["environment", "key.created", "key_1"],
+        ["bootstrap", "key.created", made["id"]],
+        ["bootstrap", "key.revoked", made["id"]],
+    ]

@@ -1,0 +1,141 @@
+"""What operators do over HTTP: send now, cancel, take over, give back; and what they are told when they are late."""
+
+from typing import Any
+
+from schemas.ids import number_of
+from schemas.jobs import AutoReply, DelayedSend
+from tests.builders_face import ADMIN, Gateway, a_gateway
+from tests.builders_storage import a_reply
+
+PERSONA = {
+    "name": "maya",
+    "debounce": {"quiet_seconds": 0, "max_wait_seconds": 0},
+    "pacing": {"base_ms": 0, "per_char_ms": 0, "jitter": 0},
+}
+
+
+async def say(gateway: Gateway, text: str = "coucou", author: str = "contact", name: str = "m-1") -> str | None:
+    body = {
+        "id": name,
+        "conversation": "c-1",
+        "persona": "maya",
+        "author": author,
+        "contact": {"id": "f"},
+        "text": text,
+    }
+    answer = await gateway.call("POST", "/v1/messages", body, key=await gateway.key("app", "acme"))
+    job: str | None = answer.json()["job"]
+    return job
+
+
+async def held(gateway: Gateway, *texts: str) -> str:
+    """A reply that waits in its window, in an organisation with two operators; answers the job's id."""
+    await gateway.organization("acme", PERSONA)
+    job = await say(gateway)
+    assert job is not None
+    number = number_of("job", job)
+    assert number is not None
+    claim = await gateway.parts.transitions.claim_run(AutoReply(conversation=1, job=number))
+    assert claim is not None
+    await gateway.parts.transitions.record(claim, a_reply(*texts))
+    return job
+
+
+async def anna(gateway: Gateway) -> str:
+    return await gateway.key("operator", "acme")
+
+
+async def steer(gateway: Gateway, path: str, key: str) -> tuple[int, Any]:
+    answer = await gateway.call("POST", f"/v1/{path}", key=key)
+    return answer.status_code, answer.json()
+
+
+async def test_approve_makes_the_reply_due_now(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        job = await held(gateway, "salut")
+        before = (await gateway.call("GET", f"/v1/jobs/{job}")).json()
+        status, approved = await steer(gateway, f"jobs/{job}/approve", await anna(gateway))
+        due = await gateway.run("SELECT due_at <= clock_timestamp() FROM jobs")
+
+    assert (status, approved["state"], due) == (200, "held", True)
+    assert approved["due_at"] < before["due_at"]
+    assert [bubble["kind"] for bubble in approved["candidates"]] == ["notice", "text"]
+    assert approved["events"][-1]["who"] == "operator-acme"
+
+
+async def test_cancel_answers_every_bubble_and_late_calls_say_what_they_found(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        job = await held(gateway, "salut", "ça va ?")
+        status, cancelled = await steer(gateway, f"jobs/{job}/cancel", await anna(gateway))
+        shown = (await gateway.call("GET", f"/v1/jobs/{job}")).json()
+        late = [await steer(gateway, f"jobs/{job}/{verb}", ADMIN) for verb in ("cancel", "approve")]
+
+    assert (status, cancelled["job"]) == (200, job)
+    assert cancelled["candidates"] == [{"id": b["id"], "state": "recalled"} for b in shown["candidates"]]
+    assert len(cancelled["candidates"]) == 3
+    for found, problem in late:
+        assert (found, problem["code"], problem["state"], problem["by"]) == (
+            409,
+            "AR-409",
+            "cancelled",
+            "operator-acme",
+        )
+        assert problem["at"]
+
+
+async def test_a_bubble_that_left_is_not_cancelled(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        job = await held(gateway, "salut")
+        await steer(gateway, f"jobs/{job}/approve", await anna(gateway))
+        hint = DelayedSend(conversation=1, job=1)
+        notice = await gateway.parts.transitions.claim_send(hint)
+        status, cancelled = await steer(gateway, f"jobs/{job}/cancel", await anna(gateway))
+
+    assert notice is not None
+    assert (status, [b["state"] for b in cancelled["candidates"]]) == (200, ["leaving", "recalled"])
+
+
+async def test_two_people_never_take_over_silently(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        job = await held(gateway, "salut")
+        first = await steer(gateway, "conversations/c-1/takeover", await anna(gateway))
+        second = await gateway.call("POST", "/v1/conversations/c-1/takeover", org="acme")
+        shown = (await gateway.call("GET", "/v1/conversations/c-1", org="acme")).json()
+        ended = (await gateway.call("GET", f"/v1/jobs/{job}")).json()
+
+    assert first == (200, {"conversation": "c-1", "handled_by": "human", "by": "operator-acme"})
+    late = second.json()
+    assert (second.status_code, late["state"], late["by"]) == (409, "human", "operator-acme")
+    assert (shown["handled_by"], shown["by"], shown["job"]) == ("human", "operator-acme", None)
+    assert (ended["state"], {b["state"] for b in ended["candidates"]}) == ("cancelled", {"recalled"})
+
+
+async def test_resume_answers_what_came_meanwhile(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        await held(gateway, "salut")
+        key = await anna(gateway)
+        early = await steer(gateway, "conversations/c-1/resume", key)
+        await steer(gateway, "conversations/c-1/takeover", key)
+        waiting = await say(gateway, "tu es là ?", name="m-2")
+        resumed = await steer(gateway, "conversations/c-1/resume", key)
+        again = await steer(gateway, "conversations/c-1/resume", key)
+
+    assert (early[0], early[1]["state"]) == (409, "ai")
+    assert waiting is None
+    assert resumed == (200, {"conversation": "c-1", "job": "job_2"})
+    assert again[0] == 409
+
+
+async def test_nobody_steers_what_belongs_to_others(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        job = await held(gateway, "salut")
+        await gateway.organization("other")
+        stranger = await gateway.key("operator", "other")
+        paths = [f"jobs/{job}/approve", f"jobs/{job}/cancel", "conversations/c-1/takeover", "conversations/c-1/resume"]
+        found = [(await steer(gateway, path, stranger))[0] for path in paths]
+        by_header = (await gateway.call("POST", f"/v1/jobs/{job}/cancel", org="other")).status_code
+        state = await gateway.run("SELECT state FROM jobs")
+        ops = await steer(gateway, f"jobs/{job}/cancel", await gateway.key("ops"))
+
+    assert (found, by_header, state) == ([404, 404, 404, 404], 404, "held")
+    assert ops[0] == 200
