@@ -174,12 +174,14 @@ class Alive(Body):
 
 
 class Readiness(Body):
-    """`ready` hangs on PostgreSQL and the migration alone; Redis and the clock are told for people."""
+    """`ready` hangs on PostgreSQL and the migration alone; the rest is told for people. `models`:
+    whether a simulator plays them."""
 
     ready: bool
     postgres: dict[str, Any]
     redis: dict[str, Any]
     clock: dict[str, Any]
+    models: dict[str, Any]
 
 
 class FieldProblem(Body):

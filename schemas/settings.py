@@ -50,16 +50,27 @@ class DeliverySettings(Group):
     ambiguous_seconds: float = Field(600, ge=1, le=86_400, description="The same when its job is no longer live.")
 
 
+<<<<<<< HEAD
 class LlmSettings(Group):
     timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
     connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
 
 
+=======
+>>>>>>> part/command
 class GatewaySettings(Group):
     body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
     known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
     failed_keys_per_minute: int = Field(60, ge=1, le=100_000, description="Wrong keys from one address, then 429.")
     drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
+<<<<<<< HEAD
+=======
+
+
+class LlmSettings(Group):
+    timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
+    connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
+>>>>>>> part/command
 
 
 class FxSettings(Group):
@@ -144,9 +155,14 @@ class Settings(BaseSettings):
     queue: QueueSettings = QueueSettings()
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
+<<<<<<< HEAD
     llm: LlmSettings = LlmSettings()
 
     gateway: GatewaySettings = GatewaySettings()
+=======
+    gateway: GatewaySettings = GatewaySettings()
+    llm: LlmSettings = LlmSettings()
+>>>>>>> part/command
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(
@@ -162,6 +178,7 @@ class Settings(BaseSettings):
     url: str | None = Field(None, description="The gateway the command line talks to.")
     key: SecretStr | None = Field(None, description="The key the command line uses.")
     org: str | None = Field(None, description="The organisation the command line names.")
+    simulator: bool = Field(False, description="A simulator answers instead of a model; every surface says so.")
     instance: str | None = Field(None, max_length=64, description="Names this process on the leases it takes.")
 
 

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from tests.simulator import RunningSimulator, running_simulator
-from workers.simulator.control import SimulatorControl
 
 from tests import servers
-from tests.upstream import Receiver, running_receiver
+from tests.simulator import RunningSimulator, running_simulator
 from tests.stack import Stack, running_stack
+from tests.upstream import Receiver, running_receiver
+from workers.simulator.control import SimulatorControl
 
 
 @pytest.fixture(scope="module")

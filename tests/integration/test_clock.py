@@ -105,7 +105,7 @@ async def test_one_organisations_flood_does_not_delay_anothers_reply(
         plan = await the_plan(database_url)
 
     with capsys.disabled():
-        print(f"\nadmission of 500 out of 96,000 due rows: {milliseconds:.1f} ms")  # noqa: T201
+        print(f"\nadmission of 500 out of 96,000 due rows: {milliseconds:.1f} ms")
     assert Counter(turns[:51]) == Counter(f"org-{number}" for number in range(1, 52))
     assert len(first.hints) == 500
     assert "Seq Scan on jobs" not in plan

@@ -4,10 +4,10 @@ import time
 from typing import Any
 
 import pytest
-from workers.simulator.control import SimulatorControl
 
 from tests.scripts import bubbles, call, done, heard
 from tests.stack import Stack, wait_until
+from workers.simulator.control import SimulatorControl
 
 PLAN = {"calls": [call("set_plan", plan="penser")]}
 

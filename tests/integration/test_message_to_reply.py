@@ -5,10 +5,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workers.simulator.control import SeenRequest, SimulatorControl
-
 from tests.scripts import bubbles, call, done, heard
 from tests.stack import Stack, wait_until
+from workers.simulator.control import SeenRequest, SimulatorControl
 
 NOTICE_ON: dict[str, Any] = {"disclosure": {"notice": True}}
 

@@ -13,10 +13,10 @@ import psutil
 import pytest
 
 from tests import servers
-from tests.upstream import Receiver
 from tests.scripts import bubbles, call, done, heard
 from tests.simulator import RunningSimulator
 from tests.stack import COMMAND, Stack, clean_environment, free_port, wait_until
+from tests.upstream import Receiver
 from workers.simulator.control import SimulatorControl
 
 

@@ -33,6 +33,7 @@ def create_app(settings: Settings, assemble: Assemble = open_parts) -> FastAPI:
             yield
 
     app = FastAPI(lifespan=lifespan, openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.simulator = settings.simulator
     app.add_middleware(Edge, body_bytes=settings.gateway.body_bytes)
     errors.install(app)
     for router in ROUTERS:

@@ -118,13 +118,18 @@ class Keys:
             return None, None
         name = wanted.organization or caller.named
         if name is None:
-            raise _wrong(f"a key of the role {wanted.role} belongs to one organisation")
+            raise await self._unnamed(wanted.role)
         if caller.named not in (None, name):
             raise _wrong(f"the header X-Organization names {caller.named!r}")
         org = await connection.scalar(_ORGANIZATION, {"name": name})
         if org is None:
             raise _wrong(f"there is no organisation {name!r}")
         return OrgId(org), name
+
+    async def _unnamed(self, role: Role) -> Invalid:
+        message = f"a key of the role {role} belongs to one organisation"
+        errors = [{"field": "organization", "message": message}]
+        return Invalid("the key cannot be made", errors, organizations=await self.organizations())
 
     async def _prepare(self) -> bytes:
         given = self._settings.secret_key

@@ -32,7 +32,8 @@ async def readyz(request: Request, parts: The) -> Response:
         postgres, ready, late = {"reachable": False}, False, 0.0
     redis = dict(await parts.redis())
     clock = {"seen": redis.pop("clock_seen", None), "late": late > LATE_SECONDS, "oldest_unseen_seconds": late}
-    found = Readiness(ready=ready, postgres=postgres, redis=redis, clock=clock)
+    models = {"simulator": request.app.state.simulator}
+    found = Readiness(ready=ready, postgres=postgres, redis=redis, clock=clock, models=models)
     if ready:
         return answer(found)
     facts = {**found.model_dump(), "retry_after": 2}

@@ -1,0 +1,5 @@
+"""`python -m workers.cli`: how `replique up` starts its own processes."""
+
+from workers.cli import main
+
+main()

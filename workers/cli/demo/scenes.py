@@ -1,0 +1,85 @@
+"""The scenes of the demo. Each shows one promise, and fails when it was not kept."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+from schemas.http import JobOut
+from workers.cli.demo.receiver import Delivery
+from workers.cli.demo.stage import Stage, check, ended, thinking
+
+PERSONA: dict[str, Any] = {
+    "kind": "Persona",
+    "name": "maya",
+    "display_name": "Maya",
+    "language": "fr",
+    "timezone": "Europe/Paris",
+    "tone": "chaleureuse, spontanée, tutoie",
+    "instructions": "Maya crée des vidéos de randonnée et de voyage. Elle répond à ses fans en phrases courtes.",
+    "control_window_seconds": 4,
+    "debounce": {"quiet_seconds": 1.5, "max_wait_seconds": 10},
+    "pacing": {"base_ms": 400, "per_char_ms": 10},
+}
+
+
+def provision(stage: Stage, secret: str) -> None:
+    organization = {
+        "kind": "Organization",
+        "name": "demo",
+        "locale": "fr",
+        "timezone": "Europe/Paris",
+        "country": "FR",
+        "webhook": {"url": stage.receiver.url, "secret": secret},
+    }
+    stage.gateway.apply([organization, PERSONA])
+
+
+def three_in_a_row(stage: Stage) -> None:
+    stage.terminal.heading("1. Three messages in a row get one answer that has read all three")
+    jobs = []
+    for number, text in enumerate(("coucou Maya !", "j'ai adoré ta dernière vidéo", "tu fais quoi de beau ?"), 1):
+        jobs.append(stage.write(number, text))
+        time.sleep(0.4)
+    check(len(set(jobs)) == 1, f"three messages in a row made {len(set(jobs))} jobs instead of one")
+    bubbles = _answered(stage, stage.follow(jobs[0], ended))
+    check(bubbles[0].data.get("kind") == "notice", "the first thing a contact hears is not that an AI answers")
+    check(len(bubbles) > 1, "nothing came after the notice")
+
+
+def one_more(stage: Stage) -> None:
+    stage.terminal.heading("2. One more: the prompt's unchanged beginning is read from the provider's cache")
+    job = stage.follow(stage.write(4, "et la montagne, tu y retournes quand ?"), ended)
+    bubbles = _answered(stage, job)
+    check(all(b.data.get("kind") != "notice" for b in bubbles), "the notice was said twice")
+
+
+def killed_while_thinking(stage: Stage, pid: Callable[[], int | None]) -> None:
+    stage.terminal.heading("3. Kill the worker in the middle of a thought: the reply still arrives, once")
+    reference = stage.write(5, "tu as un coin préféré pour dormir sous les étoiles ?")
+    job = stage.follow(reference, thinking)
+    check(not ended(job), f"{job.id} had ended before the worker could be killed")
+    victim = pid()
+    check(victim, "there is no reply worker to kill")
+    os.kill(int(victim or 0), signal.SIGKILL)
+    stage.terminal.say(f"kill -9 {victim}   (the reply worker: a model call saved, another in the air)", "bold red")
+    job = stage.follow(reference, ended)
+    _answered(stage, job)
+    check(job.attempts > 1, f"{job.id} ended without a second worker: the first was not killed in time")
+    steps = [item["n"] for item in job.trace if item.get("kind") == "model"]
+    check(len(steps) == len(set(steps)), f"a finished model call was paid twice: {steps}")
+
+
+def _answered(stage: Stage, job: JobOut) -> list[Delivery]:
+    """What the receiver got for this job. Checks that it is the reply: signed, in order, each bubble once."""
+    check(job.outcome == "sent", f"{job.id} ended {job.outcome} {job.code or ''} {job.reason or ''}".rstrip())
+    stage.show_arrivals()
+    got = [d for d in stage.receiver.all if d.type == "message.send" and d.data.get("job") == job.id]
+    check(all(d.verified for d in got), "a webhook came with a wrong signature")
+    ids = [d.webhook_id for d in got]
+    check(len(ids) == len(set(ids)), f"a bubble was delivered twice: {ids}")
+    sent = [c.id for c in job.candidates if c.state == "sent"]
+    check([d.data.get("id") for d in got] == sent, f"{sent} are marked sent, {[d.data.get('id') for d in got]} arrived")
+    check(all(d.data.get("ai_generated") is True for d in got), "a bubble does not say that an AI made it")
+    return got

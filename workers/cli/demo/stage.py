@@ -1,0 +1,120 @@
+"""How the demo shows what happens: told live, from the gateway's own answers and from what the receiver got."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from queue import Empty
+from types import TracebackType
+from typing import Self
+
+from schemas.http import JobOut
+from workers.cli.client import Gateway
+from workers.cli.demo.receiver import Delivery, Receiver
+from workers.cli.failures import StoryBroken
+from workers.cli.story import Story
+from workers.cli.terminal import Terminal
+
+LOOK_SECONDS = 0.1
+SCENE_SECONDS = 60.0
+TOLD_BY_THE_RECEIVER = frozenset({"bubble"})
+
+
+@dataclass
+class Stage:
+    """`interrupted` says that somebody pressed Ctrl-C: every wait ends then."""
+
+    gateway: Gateway
+    receiver: Receiver
+    terminal: Terminal
+    interrupted: Callable[[], bool]
+    _stories: dict[str, Story] = field(default_factory=dict)
+
+    def write(self, number: int, text: str) -> str:
+        """The contact writes. Answers the job that will answer."""
+        message = {
+            "id": f"demo-{number}",
+            "conversation": "demo-leo",
+            "persona": "maya",
+            "author": "contact",
+            "contact": {"id": "leo", "name": "Léo", "locale": "fr", "timezone": "Europe/Paris"},
+            "text": text,
+        }
+        taken = self.gateway.post_message(message)
+        self.terminal.say(f"Léo: {text}", "bold white")
+        check(taken.get("job"), f"the message got no job: {taken.get('reason')}")
+        return str(taken["job"])
+
+    def follow(self, reference: str, until: Callable[[JobOut], bool]) -> JobOut:
+        """Tell what the job does until it is as wanted. Raises StoryBroken when that takes too long."""
+        story, end = self._stories.setdefault(reference, Story()), time.monotonic() + SCENE_SECONDS
+        with Countdown(self.terminal) as countdown:
+            while True:
+                job = JobOut.model_validate(self.gateway.job(reference))
+                self.show_arrivals()
+                for line in story.news(job):
+                    if line.kind not in TOLD_BY_THE_RECEIVER:
+                        self.terminal.say(line.text, line.style)
+                if until(job):
+                    return job
+                countdown.show(job)
+                self._wait(job, end)
+
+    def show_arrivals(self) -> None:
+        while True:
+            try:
+                self._show(self.receiver.arrivals.get_nowait())
+            except Empty:
+                return
+
+    def _show(self, delivery: Delivery) -> None:
+        seal = "signature verified" if delivery.verified else "BAD SIGNATURE"
+        who = "Maya" if delivery.data.get("kind") != "notice" else "notice"
+        self.terminal.say(f"{who}: {delivery.data.get('text', delivery.type)}", "bold green")
+        self.terminal.say(f"  webhook {delivery.webhook_id} {delivery.type}, {seal}", "dim")
+
+    def _wait(self, job: JobOut, end: float) -> None:
+        if self.interrupted():
+            raise StoryBroken("interrupted")
+        if time.monotonic() > end:
+            raise StoryBroken(f"{job.id} is still {job.state} after {SCENE_SECONDS:.0f} s")
+        time.sleep(LOOK_SECONDS)
+
+
+class Countdown:
+    """What is left of the control window, below the story; only where there is a terminal."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._status = terminal.console.status("") if terminal.console else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, t: TracebackType | None) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, job: JobOut) -> None:
+        if self._status is None:
+            return
+        if job.state != "held" or job.due_at is None:
+            self._status.stop()
+            return
+        left = max(0.0, (job.due_at - datetime.now(UTC)).total_seconds())
+        self._status.update(f"the control window: an operator may still stop it for {left:.1f} s")
+        self._status.start()
+
+
+def check(true: object, otherwise: str) -> None:
+    """What the demo promises to show. Raises StoryBroken with what happened instead."""
+    if not true:
+        raise StoryBroken(otherwise)
+
+
+def ended(job: JobOut) -> bool:
+    return job.outcome is not None
+
+
+def thinking(job: JobOut) -> bool:
+    """In the middle of a run: one model call is saved, another is on its way."""
+    return ended(job) or (job.state == "running" and any(item.get("kind") == "model" for item in job.trace))

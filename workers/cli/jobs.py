@@ -1,0 +1,108 @@
+"""`replique jobs`: what the system works on, and steering it."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workers.cli.options import Json, Org, gateway
+
+if TYPE_CHECKING:
+    from schemas.http import JobOut
+    from workers.cli.terminal import Terminal
+
+app = typer.Typer(no_args_is_help=True, help="What the system works on: list, show, approve, cancel.")
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="e.g. job_42")]
+COLUMNS = ("id", "conversation", "trigger", "state", "code", "reason", "attention", "due_at", "created_at")
+
+
+@app.command("list")
+def list_jobs(
+    state: Annotated[str | None, typer.Option(help="queued, running, held, sending, sent, silent, failed, …")] = None,
+    code: Annotated[str | None, typer.Option(help="e.g. AR-520")] = None,
+    attention: Annotated[bool | None, typer.Option(help="Only those a person must look at, or the others.")] = None,
+    conversation: Annotated[str | None, typer.Option(help="Only those of one conversation.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    org: Org = None,
+    as_json: Json = False,
+) -> None:
+    """Newest first, one page."""
+    from workers.cli.terminal import Terminal
+
+    wanted = None if attention is None else str(attention).lower()
+    with gateway(org) as at:
+        page = at.jobs(state=state, code=code, attention=wanted, conversation=conversation, limit=limit, cursor=cursor)
+    terminal = Terminal()
+    if as_json:
+        return terminal.json(page)
+    terminal.table(COLUMNS, [[_cell(job.get(column)) for column in COLUMNS] for job in page["items"]])
+    if page.get("next") and terminal.console:
+        terminal.say(f"more with --cursor {page['next']}", "dim")
+    return None
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return "" if value is None else str(value)
+
+
+@app.command()
+def show(job: JobId, org: Org = None, as_json: Json = False) -> None:
+    """One job with its trace, bubbles, events and cost."""
+    from schemas.http import JobOut
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        found = at.job(job)
+    terminal = Terminal()
+    if as_json:
+        terminal.json(found)
+    else:
+        _page(terminal, JobOut.model_validate(found))
+
+
+def _page(terminal: "Terminal", job: "JobOut") -> None:
+    from workers.cli.story import cost, traced
+
+    because = " ".join(filter(None, [job.code, job.reason]))
+    terminal.say(f"{job.id}  {job.state}{f'  {because}' if because else ''}{'  ATTENTION' * job.attention}", "bold")
+    terminal.say(f"conversation {job.conversation}, {job.trigger}, engine {job.engine}, {job.attempts} attempts")
+    for item in job.trace:
+        for line in traced(item):
+            terminal.say(line.text, line.style)
+    rows = [(c.id, c.ordinal, c.kind, c.state, c.text, c.due_at, c.reason) for c in job.candidates]
+    if rows:
+        terminal.table(("bubble", "#", "kind", "state", "text", "due", "reason"), rows)
+    for event in job.events:
+        terminal.say("  ".join(f"{name}={value}" for name, value in event.items() if value is not None), "dim")
+    terminal.say(cost(job.usage))
+
+
+@app.command()
+def approve(job: JobId, org: Org = None, as_json: Json = False) -> None:
+    """Send a held reply now."""
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        answer = at.approve(job)
+    terminal = Terminal()
+    if as_json:
+        terminal.json(answer)
+    else:
+        terminal.say(f"{job}: leaves now")
+
+
+@app.command()
+def cancel(job: JobId, org: Org = None, as_json: Json = False) -> None:
+    """Drop a reply; what has left stays sent."""
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        answer = at.cancel(job)
+    terminal = Terminal()
+    if as_json:
+        return terminal.json(answer)
+    terminal.say(f"{job}: cancelled")
+    terminal.table(("bubble", "state"), [(c.get("id"), c.get("state")) for c in answer.get("candidates") or []])
+    return None

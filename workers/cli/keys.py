@@ -1,0 +1,55 @@
+"""`replique keys`: who may call the gateway."""
+
+from typing import Annotated
+
+import typer
+
+from workers.cli.options import Json, Org, gateway
+
+app = typer.Typer(no_args_is_help=True, help="Who may call the gateway: create, list, revoke.")
+COLUMNS = ("id", "role", "organization", "name", "created_at", "revoked_at")
+
+
+@app.command()
+def create(
+    role: Annotated[str, typer.Option(help="app, operator, ops or admin")],
+    name: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    org: Org = None,
+    as_json: Json = False,
+) -> None:
+    """Make a key. Its secret is shown this once."""
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        made = at.make_key(role, name)
+    terminal = Terminal()
+    if as_json:
+        return terminal.json(made)
+    terminal.say(str(made["key"]))
+    if terminal.console:
+        terminal.say(f"{made.get('id')}: keep it, it is not shown again", "dim")
+    return None
+
+
+@app.command("list")
+def list_keys(org: Org = None, as_json: Json = False) -> None:
+    """Who has a key; never the keys themselves."""
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        page = at.keys()
+    terminal = Terminal()
+    if as_json:
+        terminal.json(page)
+    else:
+        terminal.table(COLUMNS, [[key.get(column) for column in COLUMNS] for key in page["items"]])
+
+
+@app.command()
+def revoke(key: Annotated[str, typer.Argument(metavar="KEY", help="e.g. key_3")], org: Org = None) -> None:
+    """Take a key back; it is refused within seconds."""
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        at.revoke_key(key)
+    Terminal().say(f"{key}: revoked")

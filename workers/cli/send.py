@@ -1,0 +1,59 @@
+"""`replique send`: write as a contact, and watch the answer being made."""
+
+import time
+from typing import Any
+from uuid import uuid4
+
+from schemas.http import JobOut
+from workers.cli.client import Gateway
+from workers.cli.failures import CommandFailed, GatewayRefused
+from workers.cli.story import Story
+from workers.cli.terminal import Terminal
+
+LOOK_SECONDS = 0.4
+GOOD_ENDS = frozenset({"sent", "silent"})
+
+
+class NoReply(CommandFailed):
+    """The job ended otherwise than with a reply or a silence that is right."""
+
+
+def post(gateway: Gateway, text: str, persona: str, contact: str, conversation: str | None) -> dict[str, Any]:
+    """Post one message; a persona that does not exist is answered with how to make one."""
+    message = {
+        "id": f"cli-{uuid4().hex}",
+        "conversation": conversation or f"{persona}-{contact}",
+        "persona": persona,
+        "author": "contact",
+        "contact": {"id": contact},
+        "text": text,
+    }
+    try:
+        return gateway.post_message(message)
+    except GatewayRefused as refusal:
+        if "persona" not in refusal.fields:
+            raise
+        hint = f"; make one with `replique apply -f FILE`, where FILE says: {{kind: Persona, name: {persona}}}"
+        raise GatewayRefused(refusal.code, refusal.sentence + hint, refusal.facts, refusal.fields) from refusal
+
+
+def follow(gateway: Gateway, reference: str, terminal: Terminal) -> None:
+    """Show the job until it has ended; one that gives way to a newer one is followed there. Raises NoReply."""
+    story = Story()
+    while True:
+        job = JobOut.model_validate(gateway.job(reference))
+        for line in story.news(job):
+            terminal.say(line.text, line.style)
+        if job.outcome == "superseded" and (newer := _live_job(gateway, job.conversation, reference)):
+            reference, story = newer, Story()
+        elif job.outcome is not None:
+            break
+        time.sleep(LOOK_SECONDS)
+    if job.outcome not in GOOD_ENDS:
+        raise NoReply(f"{job.id} ended {job.outcome} {' '.join(filter(None, [job.code, job.reason]))}".rstrip())
+
+
+def _live_job(gateway: Gateway, conversation: str, other_than: str) -> str | None:
+    live = gateway.conversation(conversation).get("job")
+    reference = live.get("id") if isinstance(live, dict) else live
+    return str(reference) if reference and reference != other_than else None

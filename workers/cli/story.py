@@ -1,0 +1,125 @@
+"""A job told as it goes: what is new since it was last looked at, one line each."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from schemas.http import CandidateOut, JobOut, UsageOut
+
+STYLES = {
+    "state": "bold",
+    "model": "cyan",
+    "tool": "green",
+    "refused": "yellow",
+    "review": "magenta",
+    "guard": "red",
+    "note": "dim",
+    "bubble": "bold green",
+    "cost": "dim",
+}
+SHOWN_BUBBLES = frozenset({"sent", "failed", "recalled", "dropped"})
+"""What became of a bubble; before that the agent's own tool call tells of it."""
+
+
+@dataclass(frozen=True)
+class Line:
+    kind: str
+    text: str
+
+    @property
+    def style(self) -> str:
+        return STYLES.get(self.kind, "")
+
+
+@dataclass
+class Story:
+    """Remembers what was told. Feed it snapshots of one job, in order."""
+
+    _told: set[str] = field(default_factory=set)
+    _state: str = ""
+
+    def news(self, job: JobOut) -> Iterator[Line]:
+        yield from (line for item in job.trace if self._first(_mark(item)) for line in traced(item))
+        yield from (_bubble(c) for c in job.candidates if c.state in SHOWN_BUBBLES and self._first(f"{c.id} {c.state}"))
+        if job.state != self._state:
+            self._state = job.state
+            yield Line("state", _standing(job))
+            if job.outcome:
+                yield Line("cost", cost(job.usage))
+
+    def _first(self, mark: str) -> bool:
+        new = mark not in self._told
+        self._told.add(mark)
+        return new
+
+
+def _mark(item: dict[str, Any]) -> str:
+    return json.dumps(item, sort_keys=True, default=str)
+
+
+def _standing(job: JobOut) -> str:
+    because = " ".join(filter(None, [job.code, job.reason]))
+    words = f"{job.id} is {job.state}" + (f" ({because})" if because else "")
+    if job.state == "held" and job.on_hold:
+        return f"{words}: waits for `replique jobs approve {job.id}`"
+    if job.state == "held" and job.due_at:
+        return f"{words}: leaves at {job.due_at:%H:%M:%S} UTC unless someone stops it"
+    return words
+
+
+def _bubble(candidate: CandidateOut) -> Line:
+    return Line("bubble", f"{candidate.state}: [{candidate.kind}] {candidate.text}")
+
+
+def cost(usage: UsageOut) -> str:
+    read = usage.input + usage.cache_read + usage.cache_write
+    share = f"{100 * usage.cache_read // read} % of {read} input tokens from the cache" if read else "no input"
+    lost = f", ${usage.discarded_cost_usd} of it thrown away" if Decimal(usage.discarded_cost_usd) else ""
+    unpriced = f" ({usage.unpriced_calls} without a known price)" if usage.unpriced_calls else ""
+    return f"{usage.calls} model calls{unpriced}, ${usage.cost_usd}{lost}; {share}, {usage.output} tokens out"
+
+
+def traced(item: dict[str, Any]) -> Iterator[Line]:
+    """One item of a trace, as lines. Unknown kinds are shown as they came."""
+    kind = str(item.get("kind", "note"))
+    teller = {"model": _model, "tool": _tool, "review": _review, "guard": _guard}.get(kind, _note)
+    yield from teller(item)
+
+
+def _model(item: dict[str, Any]) -> Iterator[Line]:
+    read = int(item.get("cache_read") or 0)
+    total = int(item.get("input") or 0) + read + int(item.get("cache_write") or 0)
+    share = f", {100 * read // total} % cached" if total else ""
+    price = item.get("cost_usd")
+    yield Line(
+        "model",
+        f"call {item.get('n')}: {item.get('model')} stopped for {item.get('stop')}; {total} tokens in{share}, "
+        f"{item.get('output') or 0} out, {'unpriced' if price is None else f'${price}'}, {item.get('ms') or 0} ms",
+    )
+
+
+def _tool(item: dict[str, Any]) -> Iterator[Line]:
+    arguments = json.dumps(item.get("args") or {}, ensure_ascii=False)
+    if item.get("refused"):
+        yield Line("refused", f"  {item.get('tool')} {arguments} refused: {item.get('reason')}")
+    else:
+        yield Line("tool", f"  {item.get('tool')} {arguments}")
+
+
+def _review(item: dict[str, Any]) -> Iterator[Line]:
+    yield Line("review", f"  review: {item.get('verdict')}")
+    for issue in item.get("issues") or []:
+        where, rule, what = issue.get("candidate"), issue.get("rule"), issue.get("feedback")
+        yield Line("review", f"    {issue.get('severity')} in bubble {where}, {rule}: {what}")
+
+
+def _guard(item: dict[str, Any]) -> Iterator[Line]:
+    yield Line("guard", f"  guard {item.get('code')}: {item.get('rule')}")
+
+
+def _note(item: dict[str, Any]) -> Iterator[Line]:
+    rest = {name: value for name, value in item.items() if name not in {"n", "kind", "at", "note"}}
+    more = f" {json.dumps(rest, ensure_ascii=False, default=str)}" if rest else ""
+    yield Line("note", f"  {item.get('note') or item.get('kind')}{more}")
