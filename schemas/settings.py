@@ -50,27 +50,16 @@ class DeliverySettings(Group):
     ambiguous_seconds: float = Field(600, ge=1, le=86_400, description="The same when its job is no longer live.")
 
 
-<<<<<<< HEAD
-class LlmSettings(Group):
-    timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
-    connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
-
-
-=======
->>>>>>> part/command
 class GatewaySettings(Group):
     body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
     known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
     failed_keys_per_minute: int = Field(60, ge=1, le=100_000, description="Wrong keys from one address, then 429.")
     drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
-<<<<<<< HEAD
-=======
 
 
 class LlmSettings(Group):
     timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
     connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
->>>>>>> part/command
 
 
 class FxSettings(Group):
@@ -155,14 +144,8 @@ class Settings(BaseSettings):
     queue: QueueSettings = QueueSettings()
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
-<<<<<<< HEAD
-    llm: LlmSettings = LlmSettings()
-
-    gateway: GatewaySettings = GatewaySettings()
-=======
     gateway: GatewaySettings = GatewaySettings()
     llm: LlmSettings = LlmSettings()
->>>>>>> part/command
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(
