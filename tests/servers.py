@@ -141,9 +141,7 @@ def make_template(server_url: str) -> str:
         server.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(name))
         migrate(with_database(server_url, TEMPLATE))
         server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
-        server.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (TEMPLATE,)
-        )
+        server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (TEMPLATE,))
     return TEMPLATE
 
 

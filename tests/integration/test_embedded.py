@@ -30,9 +30,7 @@ from workers.runtime.embedded.server import EmbeddedServer
 
 NOBODY, STRANGER = 65534, 54321  # the second has no entry in the password file
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-linux_only = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the kernel ties processes on Linux"
-)
+linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel ties processes on Linux")
 
 
 @pytest.fixture(autouse=True)

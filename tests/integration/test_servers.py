@@ -36,9 +36,7 @@ def test_next_redis_url_is_empty_too(redis_url: str) -> None:
 
 
 @pytest.mark.parametrize("address", [("127.0.0.1", 9), ("::1", 9)])
-def test_a_closed_network_refuses_and_remembers(
-    network_watch: NetworkWatch, address: tuple[str, int]
-) -> None:
+def test_a_closed_network_refuses_and_remembers(network_watch: NetworkWatch, address: tuple[str, int]) -> None:
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     network_watch.closed = True
 

@@ -25,7 +25,5 @@ async def control(simulator: RunningSimulator) -> AsyncIterator[SimulatorControl
 
 @pytest.fixture
 async def client(simulator: RunningSimulator, control: SimulatorControl) -> AsyncIterator[AsyncAnthropic]:
-    async with AsyncAnthropic(
-        api_key="test-key", base_url=simulator.base_url, max_retries=0, timeout=5.0
-    ) as client:
+    async with AsyncAnthropic(api_key="test-key", base_url=simulator.base_url, max_retries=0, timeout=5.0) as client:
         yield client

@@ -39,9 +39,7 @@ def request(**changes: Any) -> dict[str, Any]:
     return {**body, **changes}
 
 
-async def test_a_scripted_text_comes_back_as_a_message(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_a_scripted_text_comes_back_as_a_message(client: AsyncAnthropic, control: SimulatorControl) -> None:
     await control.script({"text": "Bonsoir !"})
 
     message = await client.messages.create(**request())
@@ -58,9 +56,7 @@ async def test_a_scripted_text_comes_back_as_a_message(
 
 
 async def test_a_tool_loop_runs_to_its_end(client: AsyncAnthropic, control: SimulatorControl) -> None:
-    await control.script(
-        {"calls": [{"name": "send_message", "input": {"text": "Coucou"}}]}, {"text": "Done."}
-    )
+    await control.script({"calls": [{"name": "send_message", "input": {"text": "Coucou"}}]}, {"text": "Done."})
 
     first = await client.messages.create(**request(tools=[SEND]))
     call = first.content[0]
@@ -104,9 +100,7 @@ async def test_headers_are_those_of_the_api_and_say_that_this_is_a_simulator(cli
     assert "anthropic-organization-id" in raw.headers
 
 
-async def test_the_rate_limit_headers_look_back_one_minute(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_the_rate_limit_headers_look_back_one_minute(client: AsyncAnthropic, control: SimulatorControl) -> None:
     remaining = []
     for wait in (0, 30, 31):
         await control.advance(wait)
@@ -167,9 +161,7 @@ async def test_scripts_answer_by_text_and_task_and_the_newest_first(
     assert [seen.task for seen in await control.requests()] == ["reply", "reply", "review", "reply"]
 
 
-async def test_raw_blocks_and_stops_are_given_as_written(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_raw_blocks_and_stops_are_given_as_written(client: AsyncAnthropic, control: SimulatorControl) -> None:
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
     await control.script({"raw": [thinking, {"type": "text", "text": "a"}], "stop": "pause_turn"})
 
@@ -180,9 +172,7 @@ async def test_raw_blocks_and_stops_are_given_as_written(
     assert (message.content[0].thinking, message.stop_reason) == ("hm", "pause_turn")
 
 
-async def test_max_tokens_and_stop_sequences_cut_the_answer(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_max_tokens_and_stop_sequences_cut_the_answer(client: AsyncAnthropic, control: SimulatorControl) -> None:
     await control.script({"text": "one two three " * 20}, repeat=True)
 
     short = await client.messages.create(**request(max_tokens=10))
@@ -280,9 +270,7 @@ async def test_bad_json_is_not_a_message(client: AsyncAnthropic, control: Simula
         await client.messages.create(**request())
 
 
-async def test_a_slow_answer_outlives_the_clients_patience(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_a_slow_answer_outlives_the_clients_patience(client: AsyncAnthropic, control: SimulatorControl) -> None:
     await control.fault("slow", delay=1.0)
 
     with pytest.raises(anthropic.APITimeoutError):
@@ -308,9 +296,7 @@ async def test_model_faults_change_the_answer_and_leave_the_script(
     assert whole.content[1].input == call["input"]
 
 
-async def test_broken_structured_output_is_not_json(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_broken_structured_output_is_not_json(client: AsyncAnthropic, control: SimulatorControl) -> None:
     await control.fault("bad_output", task="review")
     output = {"format": {"type": "json_schema", "schema": VERDICT}}
 
@@ -339,9 +325,7 @@ async def test_an_outage_hits_its_aim_for_its_time(client: AsyncAnthropic, contr
     assert (during, nearly, await status(MODEL)) == ([529, 200, 529], 529, 200)
 
 
-async def test_a_fault_written_in_a_turn_belongs_to_it(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_a_fault_written_in_a_turn_belongs_to_it(client: AsyncAnthropic, control: SimulatorControl) -> None:
     await control.script({"text": "never", "fault": {"kind": "overloaded"}}, {"text": "then"})
 
     with pytest.raises(anthropic.APIStatusError):
@@ -365,18 +349,14 @@ async def test_only_known_keys_pass_when_keys_are_set() -> None:
         bad = AsyncAnthropic(api_key="bad", base_url=simulator.base_url, max_retries=0)
         async with good, bad:
             assert (await good.messages.create(**request())).type == "message"
-            assert (
-                await bad.messages.create(**request(), extra_headers={"x-api-key": "good"})
-            ).type == "message"
+            assert (await bad.messages.create(**request(), extra_headers={"x-api-key": "good"})).type == "message"
             with pytest.raises(anthropic.AuthenticationError) as raised:
                 await bad.messages.create(**request())
 
     assert raised.value.type == "authentication_error"
 
 
-async def test_parallel_calls_are_each_answered_and_counted(
-    client: AsyncAnthropic, control: SimulatorControl
-) -> None:
+async def test_parallel_calls_are_each_answered_and_counted(client: AsyncAnthropic, control: SimulatorControl) -> None:
     await control.script({"text": "ok"}, repeat=True)
 
     messages = await asyncio.gather(*(client.messages.create(**request()) for _ in range(20)))
@@ -386,9 +366,7 @@ async def test_parallel_calls_are_each_answered_and_counted(
     assert (usage["requests"], usage["answered"], usage["tokens"]["input_tokens"]) == (20, 20, 80)
 
 
-async def test_the_journal_keeps_a_bounded_number(
-    simulator: RunningSimulator, client: AsyncAnthropic
-) -> None:
+async def test_the_journal_keeps_a_bounded_number(simulator: RunningSimulator, client: AsyncAnthropic) -> None:
     for _ in range(3):
         await client.messages.create(**request())
     journal = simulator.state.journal

@@ -84,16 +84,12 @@ async def test_a_prefix_under_the_models_minimum_is_paid_in_full(
 
 
 @pytest.mark.parametrize(("added", "hit"), [(19, True), (20, False)])
-async def test_the_look_back_reaches_nineteen_new_positions(
-    client: AsyncAnthropic, added: int, hit: bool
-) -> None:
+async def test_the_look_back_reaches_nineteen_new_positions(client: AsyncAnthropic, added: int, hit: bool) -> None:
     await bill(client, messages=[user("first", FIVE_MINUTES)], system=system(None))
     blocks = [{"type": "text", "text": f"line {n}"} for n in range(added)]
     blocks[-1]["cache_control"] = FIVE_MINUTES
 
-    found = await read(
-        client, messages=[user("first"), {"role": "user", "content": blocks}], system=system(None)
-    )
+    found = await read(client, messages=[user("first"), {"role": "user", "content": blocks}], system=system(None))
 
     assert (found > 0) is hit
 
@@ -267,8 +263,6 @@ async def test_each_key_has_its_own_cache(client: AsyncAnthropic) -> None:
         ),
     ],
 )
-async def test_wrong_marks_are_refused(
-    client: AsyncAnthropic, changes: dict[str, Any], sentence: str
-) -> None:
+async def test_wrong_marks_are_refused(client: AsyncAnthropic, changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(anthropic.BadRequestError, match=sentence):
         await bill(client, **changes)

@@ -96,9 +96,7 @@ def test_only_offered_tools_are_called_with_fitting_arguments() -> None:
         "properties": {"text": {"type": "string", "maxLength": 12}, "tone": {"enum": ["soft", "loud"]}},
         "required": ["text", "tone"],
     }
-    (call,) = improvise(
-        request(heard("Hello"), tools=[{"name": "send_message", "input_schema": schema}])
-    ).calls
+    (call,) = improvise(request(heard("Hello"), tools=[{"name": "send_message", "input_schema": schema}])).calls
 
     assert call["name"] == "send_message"
     assert len(call["input"]["text"]) <= 12
@@ -170,9 +168,7 @@ def test_the_same_request_gets_the_same_answer_and_other_words_another() -> None
 def test_without_tools_it_sums_up() -> None:
     body = request(heard("J'adore la musique"), tools=[])
 
-    assert (
-        improvise(body).text == "Échange amical, ton détendu. Dernier sujet : musique. Rien n'a été promis."
-    )
+    assert improvise(body).text == "Échange amical, ton détendu. Dernier sujet : musique. Rien n'a été promis."
 
 
 def test_a_review_passes_and_another_format_gets_its_smallest_value() -> None:
@@ -190,6 +186,4 @@ def test_a_review_passes_and_another_format_gets_its_smallest_value() -> None:
 def test_a_forced_tool_is_called() -> None:
     choice = {"type": "tool", "name": "set_plan"}
 
-    assert [call["name"] for call in improvise(request(heard("Hi"), tool_choice=choice)).calls] == [
-        "set_plan"
-    ]
+    assert [call["name"] for call in improvise(request(heard("Hi"), tool_choice=choice)).calls] == ["set_plan"]

@@ -6,9 +6,7 @@ from workers.simulator.clock import VirtualClock
 from workers.simulator.faults import FaultKind, Outages
 
 
-def taken(
-    outages: Outages, task: str = "reply", model: str = "claude-haiku-5-5", text: str = ""
-) -> FaultKind | None:
+def taken(outages: Outages, task: str = "reply", model: str = "claude-haiku-5-5", text: str = "") -> FaultKind | None:
     fault = outages.take(task, model, text)
     return fault.kind if fault else None
 

@@ -18,9 +18,7 @@ LAYOUTS = st.sampled_from([{"separators": (",", ":")}, {"indent": 2}, {"ensure_a
 
 
 @given(st.dictionaries(st.text(), VALUES), LAYOUTS)
-def test_the_members_of_an_object_are_found_where_they_stand(
-    value: dict[str, Any], layout: dict[str, Any]
-) -> None:
+def test_the_members_of_an_object_are_found_where_they_stand(value: dict[str, Any], layout: dict[str, Any]) -> None:
     text = json.dumps(value, **layout)
 
     parts = list(object_parts(text))
