@@ -19,9 +19,9 @@ from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
-from workers.bootstrap import address
 from workers.gateway.auth import Guard
 from workers.gateway.parts import Parts, Probe
+from workers.runtime.addresses import database_address
 
 
 class NoCourier:
@@ -41,7 +41,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
     Raises SettingsRefused when the database's address is missing.
     """
-    url = address(settings.database_url, "DATABASE_URL")
+    url = database_address(settings)
     courier: Courier = NoCourier()
     probe: Probe = no_redis
     async with AsyncExitStack() as stack:
