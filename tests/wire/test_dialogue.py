@@ -56,7 +56,7 @@ async def _twenty_turns(pipeline: ReplyPipeline, control: SimulatorControl, gap:
     assert [request.refused for request in seen if request.refused] == []
     review, spent = bill(seen, "review"), bill(seen, "reply")
     shares = f"reply {spent.read_share:.1%} read, {spent.times_cheaper:.2f}x; review {review.read_share:.1%} read"
-    print(f"\n{gap}: {shares}")  # noqa: T201  (pytest -s shows the figures)
+    print(f"\n{gap}: {shares}")
     return spent
 
 
