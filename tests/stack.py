@@ -137,20 +137,23 @@ class Talk:
         return sorted(found, key=lambda job: int(job["id"].split("_")[1]))
 
     def ended(self, id: str, state: str = "sent", seconds: float = 20) -> Any:
-        def look() -> Any:
-            job = self.job(id)
-            return job if job["outcome"] else None
-
-        job = wait_until(look, seconds, f"{id} to end: {self.job(id)['state']}")
+        job = self._wait(id, lambda job: bool(job["outcome"]), seconds)
         assert job["state"] == state, job
         return job
 
     def reaches(self, id: str, state: str, seconds: float = 15) -> Any:
+        return self._wait(id, lambda job: bool(job["state"] == state), seconds)
+
+    def _wait(self, id: str, there: Callable[[Any], bool], seconds: float) -> Any:
         def look() -> Any:
             job = self.job(id)
-            return job if job["state"] == state else None
+            return job if there(job) else None
 
-        return wait_until(look, seconds, f"{id} to be {state}, is {self.job(id)['state']}")
+        try:
+            return wait_until(look, seconds, id)
+        except AssertionError:
+            _show_logs(self.stack)
+            raise AssertionError(f"not there within {seconds} s: {self.job(id)}") from None
 
     def texts(self) -> list[str]:
         return [bubble["text"] for bubble in self.stack.receiver.applied(self.name)]
@@ -182,7 +185,7 @@ def running_stack(
             stack.start("clock", "clock")
             stack.start("reply", "worker", "--queues", "reply,background", REPLIQUE_INSTANCE="reply-1")
             stack.start("send", "worker", "--queues", "send", REPLIQUE_INSTANCE="send-1")
-            wait_until(lambda: _ready(stack), 30, "the gateway to be ready")
+            wait_until(lambda: _ready(stack), 90, "the processes to be ready")
             yield stack
         except BaseException:
             _show_logs(stack)
@@ -197,6 +200,8 @@ def running_stack(
 def _ready(stack: Stack) -> bool:
     for name, child in stack.children.items():
         assert child.poll() is None, f"{name} exited with {child.returncode}"
+    if not all("worker_started" in (stack.logs / f"{name}.log").read_text() for name in ("reply", "send")):
+        return False
     try:
         return bool(httpx2.get(stack.url + "/readyz", timeout=2).status_code == 200)
     except httpx2.HTTPError:
@@ -213,4 +218,4 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _show_logs(stack: Stack) -> None:
     for log in sorted(stack.logs.glob("*.log")):
-        print(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}", file=sys.stderr)
+        print(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}")

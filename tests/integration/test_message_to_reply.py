@@ -167,7 +167,9 @@ async def test_takeover_stops_the_ai_and_resume_answers_what_came_meanwhile(
     stack: Stack, model: SimulatorControl
 ) -> None:
     talk = stack.organization(control_window_seconds=30)
-    await model.script(bubbles("Pas maintenant."), done(), bubbles("Me revoilà."), done(), match=talk.marker)
+    await model.script(
+        bubbles("Pas maintenant."), done(), bubbles("Me revoilà."), done(), match=talk.marker, task="reply"
+    )
 
     job = talk.say("salut")["job"]
     talk.reaches(job, "held")
