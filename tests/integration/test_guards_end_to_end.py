@@ -27,7 +27,7 @@ UNKNOWN = {"calls": [call("send_carrier_pigeon", n=n) for n in range(8)]}
         ({}, [UNKNOWN, bubbles("Jamais.")], "AR-551", 1),
         ({}, [done("Voici ma réponse."), done("La voici encore.")], "AR-552", 2),
         ({"TimeoutSeconds": 5}, [bubbles("Trop tard.", delay=20)], "AR-553", 1),
-        ({}, [{"stop": "refusal", "text": ""}] * 2, "AR-521", 2),
+        ({}, [{"stop": "refusal", "text": ""}, bubbles("Jamais.")], "AR-521", 1),
         ({}, [bubbles("Promis, je suis une vraie personne, pas un robot."), done()], "AR-530", 2),
     ],
     ids=["max-iterations", "refused-calls", "no-candidate", "timeout", "refusal", "claims-to-be-human"],

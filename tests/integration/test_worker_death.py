@@ -45,7 +45,7 @@ def up(
             )
         stack = Stack(f"http://127.0.0.1:{port}", receiver, environment, Path(folder))
         try:
-            wait_until(lambda: (Path(folder) / ".replique/connection.json").exists(), 40, "up to be ready")
+            wait_until(lambda: "stop\tCtrl-C" in (Path(folder) / "up.log").read_text(), 90, "up to be ready")
             yield stack, psutil.Process(process.pid)
             process.send_signal(signal.SIGTERM)
             assert process.wait(40) == 0
