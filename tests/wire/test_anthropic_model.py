@@ -18,7 +18,7 @@ from schemas.llm import Message, Model, ModelRequest, Stop, Task, Text, ToolCall
 from schemas.settings import LlmSettings
 from tests.builders import a_case, a_resume, settings
 from tests.fakes import HAIKU, MemoryKeep
-from tests.simulator import RunningSimulator
+from tests.simulator import RunningSimulator, running_simulator
 from workers.adapters.llm import build
 from workers.adapters.llm.anthropic import AnthropicModel
 from workers.simulator.control import SimulatorControl
@@ -152,6 +152,19 @@ async def test_a_refused_connection_was_never_sent() -> None:
 
     assert caught.value.kind is FailureKind.TRANSIENT
     assert not caught.value.kind.cost_unknown
+
+
+async def test_a_key_that_is_not_taken_leaves_time_to_repair_it() -> None:
+    with running_simulator(api_keys=("the-good-one",)) as strict:
+        chat = AnthropicModel("another", strict.base_url, LlmSettings(), RealClock())
+        with pytest.raises(ModelFailure) as caught:
+            await ask(chat, a_request())
+        await chat.close()
+
+    assert (caught.value.kind, caught.value.sentence) == (
+        FailureKind.TRANSIENT,
+        "the provider answered 401 authentication_error",
+    )
 
 
 async def test_a_request_the_provider_refuses_is_permanent_and_the_sentence_quotes_nothing(

@@ -35,8 +35,7 @@ def compose(turn: Turn) -> Answer:
         return Answer(turn.raw, turn.stop or ("tool_use" if calls else "end_turn"))
     content: list[dict[str, Any]] = [{"type": "text", "text": turn.text}] if turn.text else []
     content += [
-        {"type": "tool_use", "id": new_id("toolu"), "name": call["name"], "input": call["input"]}
-        for call in turn.calls
+        {"type": "tool_use", "id": new_id("toolu"), "name": call["name"], "input": call["input"]} for call in turn.calls
     ]
     return Answer(tuple(content), turn.stop or ("tool_use" if turn.calls else "end_turn"))
 

@@ -68,9 +68,7 @@ def _add_automatic(prompt: Prompt, marks: dict[int, str], ttl: str) -> None:
     if last is None:
         return
     if marks.get(last, ttl) != ttl:
-        raise Refused(
-            "cache_control: the top-level ttl conflicts with the ttl of the last block's cache_control."
-        )
+        raise Refused("cache_control: the top-level ttl conflicts with the ttl of the last block's cache_control.")
     marks[last] = ttl
 
 
@@ -110,9 +108,7 @@ class PromptCache:
         entry = self._entries.get(key)
         return entry if entry is not None and entry.readable and entry.expires > now else None
 
-    def _longest_hit(
-        self, blocks: tuple[Block, ...], marks: dict[int, str], keys: list[Key], now: float
-    ) -> int | None:
+    def _longest_hit(self, blocks: tuple[Block, ...], marks: dict[int, str], keys: list[Key], now: float) -> int | None:
         for mark in sorted(marks, reverse=True):
             position, run = 0, None
             for i in range(mark, -1, -1):

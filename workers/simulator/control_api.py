@@ -22,9 +22,7 @@ from workers.simulator.fields import optional, refuse_unknown
 from workers.simulator.scripts import Script
 from workers.simulator.state import Simulator
 
-FAULT_FIELDS = frozenset(
-    {"kind", "next", "seconds", "time", "task", "model", "match", "delay", "retry_after"}
-)
+FAULT_FIELDS = frozenset({"kind", "next", "seconds", "time", "task", "model", "match", "delay", "retry_after"})
 
 
 def control_routes(simulator: Simulator) -> list[Route]:

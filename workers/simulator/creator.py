@@ -92,9 +92,7 @@ def _softened(lines: tuple[str, ...], scene: Scene) -> tuple[str, ...]:
 
 def _topic(scene: Scene) -> Topic:
     text = scene.text.lower()
-    return next(
-        (t for t, lines in TOPICS.items() if lines.words and re.search(lines.words, text)), Topic.OTHER
-    )
+    return next((t for t, lines in TOPICS.items() if lines.words and re.search(lines.words, text)), Topic.OTHER)
 
 
 def _lines(topic: Topic, scene: Scene) -> tuple[str, ...]:

@@ -88,9 +88,7 @@ class Exchange:
             await asyncio.sleep(fault.delay)
             raise Failed(fault)
 
-    def _turn(
-        self, text: str, body: dict[str, Any], fault: Fault | None
-    ) -> tuple[Turn, Script | None, Fault | None]:
+    def _turn(self, text: str, body: dict[str, Any], fault: Fault | None) -> tuple[Turn, Script | None, Fault | None]:
         """Turn, its script, its own fault. A fault from outside uses no turn up, except a slow one."""
         script = self._simulator.scripts.find(self._seen.task or "", text)
         turn = script.next_turn if script else None

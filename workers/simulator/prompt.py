@@ -61,9 +61,7 @@ class PromptReader:
             *self._tier(text, parts.get("messages"), Tier.MESSAGES),
         ]
         automatic = body.get("cache_control")
-        return Prompt(
-            body["model"], tuple(blocks), _salts(text, body), _ttl(automatic) if automatic else None
-        )
+        return Prompt(body["model"], tuple(blocks), _salts(text, body), _ttl(automatic) if automatic else None)
 
     def _tier(self, text: str, part: Part | None, tier: Tier) -> Iterator[Block]:
         if part is None or not part.value:
@@ -109,8 +107,7 @@ def _blocks(tier: Tier, role: str, piece: str) -> Iterator[Block]:
         tokens=block_tokens(block),
         ttl=_ttl(marker) if marker else None,
         run=kind if tier is Tier.MESSAGES and kind in ("tool_use", "tool_result") else None,
-        markable=kind not in ("thinking", "redacted_thinking")
-        and (kind != "text" or bool(block.get("text"))),
+        markable=kind not in ("thinking", "redacted_thinking") and (kind != "text" or bool(block.get("text"))),
     )
 
 

@@ -88,11 +88,7 @@ class Script:
         if self.task is not None and self.task != task:
             return False
         # Quotes and line breaks are escaped in the request's text; a test writes them plainly.
-        return (
-            self.match is None
-            or self.match in text
-            or json.dumps(self.match, ensure_ascii=False)[1:-1] in text
-        )
+        return self.match is None or self.match in text or json.dumps(self.match, ensure_ascii=False)[1:-1] in text
 
 
 class Scripts:
@@ -108,9 +104,7 @@ class Scripts:
         self._scripts.append(script)
 
     def find(self, task: str, text: str) -> Script | None:
-        return next(
-            (s for s in reversed(self._scripts) if s.next_turn is not None and s.fits(task, text)), None
-        )
+        return next((s for s in reversed(self._scripts) if s.next_turn is not None and s.fits(task, text)), None)
 
     def left(self) -> int:
         """Turns not yet given by scripts that do not repeat."""

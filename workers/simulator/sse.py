@@ -37,9 +37,7 @@ def _block(index: int, block: dict[str, Any]) -> Iterator[bytes]:
 def _parts(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     match block.get("type"):
         case "text":
-            return {"type": "text", "text": ""}, [
-                {"type": "text_delta", "text": p} for p in pieces(block["text"])
-            ]
+            return {"type": "text", "text": ""}, [{"type": "text_delta", "text": p} for p in pieces(block["text"])]
         case "tool_use":
             # The first piece of a tool's input is usually empty.
             chunks = ["", *pieces(compact(block["input"]))]

@@ -51,6 +51,4 @@ def _refuse_lone_surrogates(text: str) -> None:
 
 
 def _lone(at: int) -> NoReturn:
-    raise Refused(
-        f"The request body is not valid JSON: no low surrogate in string: line 1 column {at + 1} (char {at})"
-    )
+    raise Refused(f"The request body is not valid JSON: no low surrogate in string: line 1 column {at + 1} (char {at})")

@@ -7,8 +7,10 @@ from structlog.testing import capture_logs
 
 from schemas.llm import Model, Usage
 from schemas.settings import SettingsRefused, read_settings
+from tests.builders import NOON
 from tests.fakes import HAIKU, FrozenClock
 from workers.adapters.llm import build
+from workers.adapters.llm.classify import retry_after
 from workers.adapters.llm.prices import GenaiPrices
 
 
@@ -63,3 +65,22 @@ def test_members_without_a_key_are_left_out_with_a_warning() -> None:
             "reason": "no key for its provider",
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("30", 30.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("Mon, 30 Nov 2026 11:01:00 GMT", 60.0),
+        ("Mon, 30 Nov 2026 10:00:00 GMT", 0.0),
+        ("soon", None),
+        ("inf", None),
+        ("nan", None),
+    ],
+)
+def test_how_long_to_wait_is_seconds_or_a_date(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, NOON) == seconds

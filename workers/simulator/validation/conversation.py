@@ -71,8 +71,7 @@ def _check_message(where: str, message: Any, model: Model) -> None:
     check_type(f"{where}.content", content, (str, list))
     if not content:
         raise Refused(
-            f"{where}: all messages must have non-empty content "
-            "except for the optional final assistant message"
+            f"{where}: all messages must have non-empty content except for the optional final assistant message"
         )
     if isinstance(content, str):
         _check_not_blank(content, "messages")
@@ -97,9 +96,7 @@ def _check_block(where: str, message: str, role: str, block: Any) -> None:
         raise Refused(f"{where}.type: Field required")
     kind = block["type"]
     if kind not in _TYPES:
-        raise Refused(
-            f"{where}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
-        )
+        raise Refused(f"{where}: Input tag '{kind}' found using 'type' does not match any of the expected tags")
     if kind in _ASSISTANT_ONLY and role != "assistant":
         raise Refused(f"{message}: `{kind}` blocks can only be in `assistant` messages")
     if kind in _USER_ONLY and role != "user":
@@ -150,9 +147,7 @@ def _check_tool_result(where: str, block: dict[str, Any]) -> None:
     for n, part in enumerate(content):
         check_type(f"{where}.content.{n}", part, dict)
         if part.get("type") not in _RESULT_TYPES:
-            raise Refused(
-                f"{where}.content.{n}.type: Input should be one of {', '.join(sorted(_RESULT_TYPES))}"
-            )
+            raise Refused(f"{where}.content.{n}.type: Input should be one of {', '.join(sorted(_RESULT_TYPES))}")
         if part["type"] == "text":
             _check_text(f"{where}.content.{n}.text", part)
 
@@ -179,8 +174,7 @@ def _check_ending(last: dict[str, Any], model: Model) -> None:
         return
     if not model.prefill:
         raise Refused(
-            "This model does not support assistant message prefill. "
-            "The conversation must end with a user message."
+            "This model does not support assistant message prefill. The conversation must end with a user message."
         )
     content = last["content"]
     text = content if isinstance(content, str) else content[-1].get("text") or ""

@@ -23,9 +23,7 @@ def check_thinking(body: dict[str, Any], model: Model) -> None:
         return
     kind = thinking.get("type")
     if kind not in _FIELDS:
-        raise Refused(
-            f"thinking: Input tag '{kind}' found using 'type' does not match any of the expected tags"
-        )
+        raise Refused(f"thinking: Input tag '{kind}' found using 'type' does not match any of the expected tags")
     for name in thinking.keys() - _FIELDS[kind]:
         raise Refused(f"thinking.{kind}.{name}: Extra inputs are not permitted")
     _check_kind(kind, model)
@@ -49,9 +47,7 @@ def _check_kind(kind: str, model: Model) -> None:
         return
     if kind == "adaptive":
         raise Refused("adaptive thinking is not supported on this model")
-    advice = (
-        ' Use "thinking.type.adaptive" and "output_config.effort".' if "adaptive" in model.thinking else ""
-    )
+    advice = ' Use "thinking.type.adaptive" and "output_config.effort".' if "adaptive" in model.thinking else ""
     raise Refused(f'"thinking.type.{kind}" is not supported for this model.{advice}')
 
 
@@ -61,9 +57,7 @@ def _check_budget(thinking: dict[str, Any], body: dict[str, Any]) -> None:
     budget = thinking["budget_tokens"]
     check_type("thinking.enabled.budget_tokens", budget, int)
     if budget < MIN_BUDGET:
-        raise Refused(
-            f"thinking.enabled.budget_tokens: Input should be greater than or equal to {MIN_BUDGET}"
-        )
+        raise Refused(f"thinking.enabled.budget_tokens: Input should be greater than or equal to {MIN_BUDGET}")
     if budget >= body.get("max_tokens", budget + 1):
         raise Refused("`max_tokens` must be greater than `thinking.budget_tokens`.")
     if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):

@@ -58,12 +58,8 @@ def _check_custom(where: str, tool: dict[str, Any]) -> None:
         raise Refused(f"{where}.input_schema.type: Field required")
     if schema["type"] != "object":
         raise Refused(f"{where}.input_schema.type: Input should be 'object'")
-    if not isinstance(schema.get("properties") or {}, dict) or not isinstance(
-        schema.get("required") or [], list
-    ):
-        raise Refused(
-            f"{where}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12."
-        )
+    if not isinstance(schema.get("properties") or {}, dict) or not isinstance(schema.get("required") or [], list):
+        raise Refused(f"{where}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12.")
     if "description" in tool:
         check_type(f"{where}.description", tool["description"], str)
     if tool.get("strict"):
@@ -73,9 +69,7 @@ def _check_custom(where: str, tool: dict[str, Any]) -> None:
 def _check_choice(choice: dict[str, Any], names: list[str], model: Model) -> None:
     kind = choice.get("type")
     if kind not in _CHOICES:
-        raise Refused(
-            f"tool_choice: Input tag '{kind}' found using 'type' does not match any of the expected tags"
-        )
+        raise Refused(f"tool_choice: Input tag '{kind}' found using 'type' does not match any of the expected tags")
     allowed = {"type", "name"} if kind == "tool" else {"type"}
     for name in choice.keys() - allowed - (set() if kind == "none" else {"disable_parallel_tool_use"}):
         raise Refused(f"tool_choice.{kind}.{name}: Extra inputs are not permitted")

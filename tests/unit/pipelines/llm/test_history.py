@@ -70,7 +70,7 @@ def test_what_is_well_formed_stays_as_it_is(messages: list[Message]) -> None:
 def test_marks_are_accepted_wherever_they_fall(kept: list[Message], run: list[Message], caching: bool) -> None:
     messages = marked_messages(Kept(well_formed(kept), 0), well_formed(run), caching=caching)
 
-    check(wire(well_formed(messages)))
+    check(wire(messages))
 
 
 def test_a_good_conversation_keeps_every_block() -> None:
