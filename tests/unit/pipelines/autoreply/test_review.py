@@ -207,9 +207,9 @@ async def test_the_reviewer_has_a_short_prompt_of_its_own() -> None:
     asked = on.heard[-1]
     assert asked.task == "review"
     assert asked.tools == ()
-    assert len(asked.system) == 1
+    assert [block.text.split("\n")[0] for block in asked.system[1:]] == ["<persona>"]
     assert 512 < len(asked.system[0].text.encode()) / 4 <= 700
-    assert asked.system[0].cache == "1h"
+    assert [block.cache for block in asked.system] == ["1h", "1h"]
     (block,) = asked.messages[0].blocks
     assert isinstance(block, Text)
     assert '{"from": "contact", "text": "tu vas bien ?"}' in block.text
