@@ -54,6 +54,13 @@ async def test_two_corrections_then_the_version_with_the_fewest_issues_is_kept()
     assert len(on.heard) == 9
 
 
+async def test_a_bubble_that_was_fine_may_be_queued_again_in_every_correction() -> None:
+    versions = [sending("coucou", f"une phrase {word}") for word in ("froide", "moins froide", "chaleureuse")]
+    on = stage(*(line for version in versions for line in (version, done())), reviews=(TOO_COLD, TOO_COLD))
+
+    assert texts(await on.run()) == ["coucou", "une phrase chaleureuse"]
+
+
 async def test_no_correction_at_all_when_none_is_allowed() -> None:
     on = stage(sending("bof"), done(), reviews=(TOO_COLD,))
 
