@@ -17,11 +17,6 @@ class Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class LlmSettings(Group):
-    timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
-    connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
-
-
 class AgentSettings(Group):
     """Defaults of the ReplyAgent; organisations and personas override them in the database."""
 
@@ -53,6 +48,11 @@ class DeliverySettings(Group):
     timeout_seconds: float = Field(15, ge=1, le=60, description="How long a receiver may take to answer.")
     give_up_seconds: float = Field(86_400, ge=1, le=604_800, description="Age at which a delivery is given up.")
     ambiguous_seconds: float = Field(600, ge=1, le=86_400, description="The same when its job is no longer live.")
+
+
+class LlmSettings(Group):
+    timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
+    connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
 
 
 class FxSettings(Group):
@@ -133,11 +133,11 @@ class Settings(BaseSettings):
         "24h", pattern=r"^(\d{1,5}[smhd])?$", validation_alias=_kept("max_free_media_window")
     )
 
-    llm: LlmSettings = LlmSettings()
     agent: AgentSettings = AgentSettings()
     queue: QueueSettings = QueueSettings()
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
+    llm: LlmSettings = LlmSettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(
