@@ -147,6 +147,20 @@ async def test_a_saved_review_is_not_needed_when_reviews_were_switched_off_since
     assert on.heard == []
 
 
+async def test_a_replay_that_takes_another_way_goes_on_with_the_next_free_number() -> None:
+    first = stage(sending("bof"), done())
+    await first.run(CASE)
+    on = stage(sending("coucou toi"), done())
+
+    decision = await on.run(
+        a_case(turns=CASE.turns, persona={"limits": {"banned_words": ["bof"]}}), first.keep.resume(3)
+    )
+
+    assert isinstance(decision, Reply)
+    assert [bubble.text for bubble in decision.bubbles] == ["coucou toi"]
+    assert [request.call for request in on.heard] == ["7.4.2", "7.5.2", "7.6.2"]
+
+
 async def test_model_items_of_the_trace_show_tokens_and_money() -> None:
     on = stage(Line((("send_message", {"text": "coucou"}),)), done())
 

@@ -21,19 +21,28 @@ TEXTS = st.one_of(
     st.text(max_size=8),
     st.sampled_from(["", " ", "\n", "\0", "\ud800", "ok", "\ud83d\ude00", "a\0b\udfff"]),
 )
-RAW = st.one_of(
-    st.builds(lambda text: {"type": "text", "text": text}, TEXTS),
-    st.builds(lambda id, text: {"type": "tool_use", "id": id, "name": "t", "input": {"x": text}}, IDS, TEXTS),
-)
-BLOCKS: st.SearchStrategy[Block] = st.one_of(
-    st.builds(Text, TEXTS),
-    st.builds(ToolUse, IDS, st.just("t"), st.dictionaries(st.just("x"), TEXTS)),
-    st.builds(ToolResult, IDS, TEXTS, st.booleans()),
-    st.builds(Raw, RAW),
-)
-MESSAGES = st.lists(
-    st.builds(Message, st.sampled_from(["user", "assistant"]), st.lists(BLOCKS, max_size=4).map(tuple)), max_size=7
-)
+
+
+def conversations(ids: st.SearchStrategy[str]) -> st.SearchStrategy[list[Message]]:
+    """Anything that could be put together by mistake."""
+    arguments = st.dictionaries(st.just("x"), TEXTS)
+    raw = st.one_of(
+        st.builds(lambda text: {"type": "text", "text": text}, TEXTS),
+        st.builds(lambda id, x: {"type": "tool_use", "id": id, "name": "t", "input": x}, ids, arguments),
+    )
+    blocks: st.SearchStrategy[Block] = st.one_of(
+        st.builds(Text, TEXTS),
+        st.builds(ToolUse, ids, st.just("t"), arguments),
+        st.builds(ToolResult, ids, TEXTS, st.booleans()),
+        st.builds(Raw, raw),
+    )
+    roles = st.sampled_from(["user", "assistant"])
+    return st.lists(st.builds(Message, roles, st.lists(blocks, max_size=4).map(tuple)), max_size=7)
+
+
+MESSAGES = conversations(IDS)
+LATER = conversations(IDS.map(lambda id: f"later_{id}"))
+"""Tool ids of a run are the provider's, those of the history are ours."""
 
 
 def wire(messages: tuple[Message, ...]) -> dict[str, Any]:
@@ -51,13 +60,13 @@ def check(body: dict[str, Any]) -> None:
     breakpoints(PromptReader().read(text, json.loads(text)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(MESSAGES)
 def test_any_history_is_accepted(messages: list[Message]) -> None:
     check(wire(well_formed(messages)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(MESSAGES)
 def test_what_is_well_formed_stays_as_it_is(messages: list[Message]) -> None:
     once = well_formed(messages)
@@ -65,12 +74,12 @@ def test_what_is_well_formed_stays_as_it_is(messages: list[Message]) -> None:
     assert well_formed(once) == once
 
 
-@settings(max_examples=150, deadline=None)
-@given(MESSAGES, MESSAGES, st.booleans())
+@settings(max_examples=60, deadline=None)
+@given(MESSAGES, LATER, st.booleans())
 def test_marks_are_accepted_wherever_they_fall(kept: list[Message], run: list[Message], caching: bool) -> None:
     messages = marked_messages(Kept(well_formed(kept), 0), well_formed(run), caching=caching)
 
-    check(wire(well_formed(messages)))
+    check(wire(messages))
 
 
 def test_a_good_conversation_keeps_every_block() -> None:
