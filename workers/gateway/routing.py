@@ -66,7 +66,12 @@ def parts_of(request: Request) -> Parts:
     return cast(Parts, request.app.state.parts)
 
 
-def caller_of(request: Request) -> Caller:
+async def _parts(request: Request) -> Parts:
+    # A dependency that is no coroutine would cost a thread each time.
+    return parts_of(request)
+
+
+async def _caller(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
 
 
@@ -92,8 +97,8 @@ def _true_or_false(value: Any) -> Any:
 Number = Annotated[int, BeforeValidator(_digits)]
 Truth = Annotated[bool, BeforeValidator(_true_or_false)]
 """For query parameters: as JSON would write them, nothing else."""
-The = Annotated[Parts, Depends(parts_of)]
-By = Annotated[Caller, Depends(caller_of)]
+The = Annotated[Parts, Depends(_parts)]
+By = Annotated[Caller, Depends(_caller)]
 
 
 def answer(model: BaseModel, status: int = 200) -> Response:
