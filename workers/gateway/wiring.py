@@ -66,6 +66,6 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         conversations=Conversations(snapshots),
         jobs=Jobs(snapshots),
         dead_letters=DeadLetters(snapshots),
-        counter=Counter(database),
+        counter=Counter(database, clock.monotonic),
         redis=redis,
     )
