@@ -63,6 +63,9 @@ class Receiver:
     """Idempotent by webhook id; refuses, hangs after applying and hangs without."""
 
     random: random.Random
+    slow: float = 0.06
+    """How many answers take `long` seconds."""
+    long: float = LEASE * 1.2
     kind: bool = False
     applied: dict[str, str] = field(default_factory=dict)
     order: dict[int, list[int]] = field(default_factory=lambda: collections.defaultdict(list))
@@ -70,13 +73,12 @@ class Receiver:
 
     async def post(self, posting: Posting) -> Posted:
         chance = 1.0 if self.kind else self.random.random()
-        await asyncio.sleep(self.random.choice((0, 0.002, 0.06)))
+        late = not self.kind and self.random.random() < self.slow
+        await asyncio.sleep(self.long if late else self.random.choice((0, 0.002, 0.06)))
         if posting.candidate is None:
             return Accepted()
         if chance < 0.10 and posting.webhook_id not in self.applied:
             return Refused("no", final=chance < 0.01)
-        if chance < 0.22:
-            await asyncio.sleep(self.random.choice((0.05, 0.3)))
         if chance >= 0.16:
             self._apply(posting)
         return Unknown("hangs") if chance < 0.22 else Accepted()
@@ -91,11 +93,11 @@ class Receiver:
 
 
 class Stress:
-    def __init__(self, storage: Storage, seed: int, conversations: int = 6) -> None:
+    def __init__(self, storage: Storage, seed: int, conversations: int = 6, receiver: Receiver | None = None) -> None:
         self.storage = storage
         self.seed = seed
         self.conversations = conversations
-        self.receiver = Receiver(random.Random(f"{seed} receiver"))
+        self.receiver = receiver or Receiver(random.Random(f"{seed} receiver"))
         self.stats: collections.Counter[str] = collections.Counter()
         self.errors: list[str] = []
         self.accepted: list[str] = []
@@ -110,13 +112,16 @@ class Stress:
         self._stop = False
         self._names = itertools.count()
 
-    async def run(self, seconds: float, rest: float = 20) -> None:
+    async def run(self, seconds: float, rest: float = 20, patient: bool = True) -> None:
+        """An impatient run ends with the first violation it notices."""
         actors = [
             asyncio.create_task(self._act(getattr(self, f"_{kind}"), random.Random(f"{self.seed} {kind} {number}")))
             for kind, count in ACTORS.items()
             for number in range(count)
         ]
-        await asyncio.sleep(seconds)
+        end = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < end and (patient or not self.errors):
+            await asyncio.sleep(0.1)
         self._quiet = self.receiver.kind = True
         await self._come_to_rest(rest)
         self._stop = True
