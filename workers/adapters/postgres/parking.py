@@ -35,10 +35,9 @@ SELECT due_at FROM parked
 
 async def park(tx: Transaction, conversation: Locked, job: Job, parked: Parked) -> Requeued | Ended:
     """Rows 11 and 12. A provider that says when to come back costs no try."""
-    dated = parked.kind is not FailureKind.SPEND_CAP and (
-        parked.retry_after is not None or parked.kind is FailureKind.RATE_LIMITED
-    )
-    tries = job.tries if dated else job.tries + 1
+    told_when = parked.retry_after is not None or parked.kind is FailureKind.RATE_LIMITED or not parked.counts
+    free = told_when and parked.kind is not FailureKind.SPEND_CAP
+    tries = job.tries if free else job.tries + 1
     if parked.kind in _HOPELESS or tries >= MAX_TRIES:
         return await fail(tx, conversation, job, Code.MODELS_FAILED, parked.sentence, trace=parked.trace)
     backoff = min(2.0**tries, LONGEST_BACKOFF)
