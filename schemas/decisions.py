@@ -18,6 +18,7 @@ class SilenceReason(StrEnum):
     LEFT_ON_READ = "left_on_read"
     PAUSED = "paused"
     GONE = "gone"
+    AUTONOMY_OFF = "autonomy_off"
 
 
 @dataclass(frozen=True, slots=True)

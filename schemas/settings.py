@@ -57,6 +57,11 @@ class GatewaySettings(Group):
     drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
 
 
+class LlmSettings(Group):
+    timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
+    connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
+
+
 class FxSettings(Group):
     eur_per_usd: float = Field(0.86, gt=0, le=100, description="Rate kept on each ledger row.")
 
@@ -140,6 +145,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
     gateway: GatewaySettings = GatewaySettings()
+    llm: LlmSettings = LlmSettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(

@@ -6,8 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from pydantic import SecretStr
-
+from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.ports import Channel, Clock, Courier, Keep
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Recorded
@@ -16,13 +15,15 @@ from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.llm import Reservation
-from schemas.settings import Settings, SettingsRefused
+from schemas.settings import Settings
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
+from workers.adapters.llm import build as build_llm
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
+from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.leases import Leases
 
 
@@ -62,16 +63,10 @@ class App:
     leases: Leases
 
 
-def address(value: SecretStr | None, name: str) -> str:
-    """A server's URL, or a sentence that says which setting is missing. Raises SettingsRefused."""
-    if value is None:
-        raise SettingsRefused(f"{name}: not set")
-    return value.get_secret_value()
-
-
 def build_replies(settings: Settings, clock: Clock) -> Replies:
-    """The reply pipeline over the models that have a key."""
-    raise SettingsRefused("no reply pipeline is installed")
+    """The reply pipeline over the models that have a key. Raises SettingsRefused when none has."""
+    llm = build_llm(settings, clock)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings)
 
 
 @asynccontextmanager
@@ -82,11 +77,9 @@ async def build_app(settings: Settings, instance: str) -> AsyncIterator[App]:
     """
     clock = SystemClock()
     async with AsyncExitStack() as stack:
-        database = Database(
-            address(settings.database_url, "DATABASE_URL"), settings.worker.pool_size, settings.pg_prepare
-        )
+        database = Database(database_address(settings), settings.worker.pool_size, settings.pg_prepare)
         stack.push_async_callback(database.close)
-        courier = RedisCourier(address(settings.redis_url, "REDIS_URL"))
+        courier = RedisCourier(redis_address(settings))
         stack.push_async_callback(courier.close)
         storage = Transitions(database, settings, courier, instance)
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)

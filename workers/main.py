@@ -12,7 +12,8 @@ from schemas.jobs import Queue
 from schemas.settings import Settings
 from workers import actors
 from workers.actors.unreadable import keep_unreadable
-from workers.bootstrap import App, address, build_app
+from workers.bootstrap import App, build_app
+from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.broker import HintBroker
 from workers.runtime.forks import Forks, process_name
 from workers.runtime.logging import configure, logger
@@ -39,8 +40,8 @@ def run_worker(
     Call it from the main thread. Raises SettingsRefused when a server's address is missing.
     """
     configure(settings.log_level, settings.log_json)
-    address(settings.database_url, "DATABASE_URL")
-    address(settings.redis_url, "REDIS_URL")
+    database_address(settings)
+    redis_address(settings)
     stop = Stop().listen()
     name = process_name(settings.instance)
     run = partial(_run_process, settings, queues, threads, make_app)
@@ -92,7 +93,7 @@ def start_worker(
     def put_back(queue: str, raw: bytes) -> None:
         broker.put(queue, [(uuid4().hex, raw)])
 
-    broker = HintBroker(address(settings.redis_url, "REDIS_URL"), [actor.hint for actor in ours], unreadable)
+    broker = HintBroker(redis_address(settings), [actor.hint for actor in ours], unreadable)
     for queue in queues:
         broker.declare_queue(queue.value)
     for actor in ours:

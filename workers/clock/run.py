@@ -11,9 +11,9 @@ from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
 from workers.adapters.redis.board import RedisBoard
 from workers.adapters.redis.courier import RedisCourier
-from workers.bootstrap import address
 from workers.clock.look import Look, Seen
 from workers.clock.pace import Pace
+from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.logging import configure, logger
 from workers.runtime.loop import new_event_loop
 from workers.runtime.outage import Outage
@@ -26,8 +26,8 @@ CONNECTIONS = 2
 def run_clock(settings: Settings) -> None:
     """Look until SIGTERM or SIGINT. Raises SettingsRefused when a server's address is missing."""
     configure(settings.log_level, settings.log_json)
-    address(settings.database_url, "DATABASE_URL")
-    address(settings.redis_url, "REDIS_URL")
+    database_address(settings)
+    redis_address(settings)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_until_told(settings))
 
@@ -35,9 +35,9 @@ def run_clock(settings: Settings) -> None:
 async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
     """Survives any outage of PostgreSQL and Redis; nothing is lost by one, only late."""
     async with AsyncExitStack() as stack:
-        database = Database(address(settings.database_url, "DATABASE_URL"), CONNECTIONS, settings.pg_prepare)
+        database = Database(database_address(settings), CONNECTIONS, settings.pg_prepare)
         stack.push_async_callback(database.close)
-        redis = address(settings.redis_url, "REDIS_URL")
+        redis = redis_address(settings)
         courier, board = RedisCourier(redis), RedisBoard(redis)
         stack.push_async_callback(courier.close)
         stack.push_async_callback(board.close)

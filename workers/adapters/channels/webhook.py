@@ -60,7 +60,11 @@ class WebhookChannel:
             transport=_GuardedTransport(allow_private),
             follow_redirects=False,
             timeout=httpx2.Timeout(timeout_seconds),
-            headers={"user-agent": f"replique/{version('replique')}", "content-type": "application/json"},
+            headers={
+                "user-agent": f"replique/{version('replique')}",
+                "content-type": "application/json",
+                "accept-encoding": "identity",
+            },
             trust_env=False,
         )
 
@@ -84,8 +88,7 @@ class WebhookChannel:
         sending = _Sending()
         prepared.extensions["trace"] = sending.trace
         try:
-            async with asyncio.timeout(self._timeout):
-                return await self._sent(prepared)
+            return await self._sent(prepared, asyncio.get_running_loop().time() + self._timeout)
         except AddressRefused:
             return Refused("the webhook's address is not public", final=True)
         except (TimeoutError, httpx2.TimeoutException):
@@ -110,12 +113,13 @@ class WebhookChannel:
         }
         return self._client.build_request("POST", url, content=body.encode(), headers=headers)
 
-    async def _sent(self, request: httpx2.Request) -> Posted:
-        response = await self._client.send(request, stream=True)
+    async def _sent(self, request: httpx2.Request, deadline: float) -> Posted:
+        async with asyncio.timeout_at(deadline):
+            response = await self._client.send(request, stream=True)
         try:
             if response.is_success:
-                return Accepted(await _platform_id(response))
-            await _read(response)
+                return Accepted(await _platform_id(response, deadline))
+            await _read(response, deadline)
             return self._refused(response)
         finally:
             await response.aclose()
@@ -145,20 +149,21 @@ class WebhookChannel:
         return (aware - self._clock.now()).total_seconds()
 
 
-async def _read(response: httpx2.Response) -> bytes:
-    """The body, as far as 64 KiB: what follows is not waited for."""
+async def _read(response: httpx2.Response, deadline: float) -> bytes:
+    """The body, as far as 64 KiB: what follows is not waited for. Never unpacked: 64 KiB may hold gigabytes."""
     body = b""
-    async for part in response.aiter_bytes():
-        body += part
-        if len(body) >= MOST_BYTES:
-            break
+    async with asyncio.timeout_at(deadline):
+        async for part in response.aiter_raw():
+            body += part
+            if len(body) >= MOST_BYTES:
+                break
     return body[:MOST_BYTES]
 
 
-async def _platform_id(response: httpx2.Response) -> str | None:
+async def _platform_id(response: httpx2.Response, deadline: float) -> str | None:
     """What the receiver calls the message. Its yes stands in the status line: a body that is cut takes nothing back."""
     try:
-        answer = json.loads(await _read(response))
+        answer = json.loads(await _read(response, deadline))
     except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError):
         return None
     found = answer.get("id") if isinstance(answer, dict) else None

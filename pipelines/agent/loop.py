@@ -1,0 +1,169 @@
+"""One agent at work: ask the model, carry out its tools, tell it the results, until it ends its turn or must stop."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from pipelines.agent import guards
+from pipelines.agent.calls import Calls, Timer
+from pipelines.agent.execution import Execution
+from pipelines.agent.guards import Counts, Halt
+from pipelines.agent.policy import ToolPolicy
+from pipelines.agent.tools import RunState, Tool
+from pipelines.agent.trace import Trace
+from pipelines.llm.history import ASSISTANT, USER
+from schemas.agent import AgentParameters
+from schemas.errors import Code
+from schemas.ids import CallId
+from schemas.llm import (
+    Block,
+    Message,
+    Model,
+    ModelAnswer,
+    ModelRequest,
+    Raw,
+    Stop,
+    Task,
+    Text,
+    ToolResult,
+    ToolSpec,
+)
+
+S = TypeVar("S", bound=RunState)
+
+NUDGE = (
+    "[Notice] Your turn ended, and nothing is queued. Text outside of tool calls is never sent. Queue your reply with "
+    "the tools you have, or end the turn on purpose with one of them."
+)
+CUT = "Your answer was cut off before this call was complete, so it was not made. Be shorter."
+
+
+class Finish(Enum):
+    """How a turn of work came to its end, when no guard stopped it."""
+
+    SENDABLE = "sendable"
+    ENDED = "ended"
+    NOTHING_NEW = "nothing_new"
+    """A correction that queued nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What an agent is sent to work with. `build` makes the request of a call from the run's own messages."""
+
+    model: Model
+    opening: tuple[Block, ...]
+    build: Callable[[CallId, Model, Sequence[Message], tuple[ToolSpec, ...]], ModelRequest]
+    expects_review: bool = False
+
+
+class Agent(Generic[S]):
+    def __init__(
+        self,
+        brief: Brief,
+        tools: Sequence[Tool[Any, S]],
+        policy: ToolPolicy,
+        state: S,
+        calls: Calls,
+        timer: Timer,
+        limits: AgentParameters,
+        trace: Trace,
+    ) -> None:
+        self._brief = brief
+        self._state = state
+        self._calls = calls
+        self._timer = timer
+        self._limits = limits
+        self._trace = trace
+        self._counts = Counts()
+        self._execution = Execution(tools, policy, state, self._counts, limits, trace)
+        self._specs = tuple(tool.spec() for tool in self._execution.palette)
+        self._messages: list[Message] = []
+        self._new: list[Block] = list(brief.opening)
+        self._correcting = False
+
+    @property
+    def may_go_on(self) -> bool:
+        """Another call of the model is allowed."""
+        return guards.too_many_answers(self._counts, self._limits) is None
+
+    async def correct(self, feedback: str) -> Finish | Halt:
+        """Go on after a review that found errors. The caller has emptied the draft."""
+        self._correcting = True
+        self._new.append(Text(feedback))
+        return await self.work()
+
+    async def work(self) -> Finish | Halt:
+        """Until the model ends its turn. Raises CallFailed, RunTakenAway."""
+        while True:
+            if halt := guards.before_a_call(self._counts, self._timer.remaining, self._limits):
+                return halt
+            answer = await self._ask()
+            if answer.stop is Stop.REFUSED:
+                return Halt(Code.MODEL_REFUSED, "the model refused to answer")
+            end = await self._act(answer)
+            if end is not None:
+                return end
+
+    async def _act(self, answer: ModelAnswer) -> Finish | Halt | None:
+        """None: the model is asked again."""
+        if answer.calls and answer.stop is not Stop.CUT:
+            return await self._execute(answer)
+        if answer.calls:
+            return self._tell_of_the_cut(answer)
+        if self._state.sendable:
+            return Finish.SENDABLE
+        if self._correcting:
+            return Finish.NOTHING_NEW
+        return self._nudge()
+
+    async def _execute(self, answer: ModelAnswer) -> Finish | Halt | None:
+        results = await self._execution.turn(answer.calls, self._calls.saved_results(), self._timer.remaining)
+        if isinstance(results, Halt):
+            return results
+        self._new += results
+        return Finish.ENDED if self._state.ended else None
+
+    def _tell_of_the_cut(self, answer: ModelAnswer) -> Finish | Halt | None:
+        """A cut answer may hold half a call, so none of its calls is made."""
+        if halt := guards.no_nudge_left(self._counts):
+            return Finish.NOTHING_NEW if self._correcting else halt
+        self._counts.nudged = True
+        self._new += [ToolResult(call.id, CUT, is_error=True) for call in answer.calls]
+        return None
+
+    def _nudge(self) -> Halt | None:
+        if halt := guards.after_an_empty_turn(self._counts, self._limits):
+            return halt
+        self._counts.nudged = True
+        self._new.append(Text(NUDGE))
+        return None
+
+    async def _ask(self) -> ModelAnswer:
+        exchange = await self._calls.ask(Task.REPLY, self._brief.model, self._new, self._request, self._next_task)
+        self._messages.append(Message(USER, exchange.sent))
+        if exchange.answer.content:
+            self._messages.append(Message(ASSISTANT, _raw(exchange.answer)))
+        self._new = []
+        self._counts.heard(exchange.answer)
+        return exchange.answer
+
+    def _request(self, call: CallId, sent: Sequence[Block]) -> ModelRequest:
+        messages = [*self._messages, Message(USER, tuple(sent))]
+        return self._brief.build(call, self._brief.model, messages, self._specs)
+
+    def _next_task(self, answer: ModelAnswer) -> Task | None:
+        if answer.stop is Stop.REFUSED:
+            return None
+        if answer.calls or not self._state.sendable:
+            return Task.REPLY if self._another_allowed else None
+        return Task.REVIEW if self._brief.expects_review else None
+
+    @property
+    def _another_allowed(self) -> bool:
+        return self._counts.answers + 1 < self._limits.max_iterations
+
+
+def _raw(answer: ModelAnswer) -> tuple[Block, ...]:
+    return tuple(Raw(block) for block in answer.content)

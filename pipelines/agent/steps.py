@@ -1,0 +1,54 @@
+"""How a finished model call is kept: what was said to the model since its last answer, and its answer.
+
+The text is pure ASCII, so any string survives any store; the order of keys is the provider's own.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.llm.dialects.anthropic import read_content
+from schemas.llm import Block, Model, ModelAnswer, Stop, Text, ToolResult, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """`sent` are the user blocks that preceded the answer: context at first, then tool results, nudges, feedback."""
+
+    sent: tuple[Block, ...]
+    answer: ModelAnswer
+
+
+def encode(sent: Sequence[Block], answer: ModelAnswer) -> str:
+    kept = {
+        "sent": [_sent(block) for block in sent],
+        "answer": list(answer.content),
+        "stop": answer.stop.value,
+        "provider": answer.model.provider,
+        "model": answer.model.name,
+    }
+    return json.dumps(kept, separators=(",", ":"), ensure_ascii=True)
+
+
+def decode(content: str) -> Exchange:
+    kept = json.loads(content)
+    blocks = tuple(kept["answer"])
+    text, calls = read_content(blocks)
+    model = Model(kept["provider"], kept["model"])
+    answer = ModelAnswer(blocks, text, calls, Stop(kept["stop"]), Usage(), model)
+    return Exchange(tuple(_block(block) for block in kept["sent"]), answer)
+
+
+def _sent(block: Block) -> dict[str, Any]:
+    if isinstance(block, ToolResult):
+        return {"result": block.tool_use_id, "text": block.text, "error": block.is_error}
+    if isinstance(block, Text):
+        return {"text": block.text}
+    raise TypeError(f"a user turn holds no {type(block).__name__}")
+
+
+def _block(kept: dict[str, Any]) -> Block:
+    if "result" in kept:
+        return ToolResult(kept["result"], kept["text"], kept["error"])
+    return Text(kept["text"])

@@ -1,0 +1,78 @@
+"""The conversation as the model reads it, in blocks that never change once they are there.
+
+Each message of the contact is one block. Each bubble of ours is the tool call that made it: shown as plain text, it
+would teach the model to answer without its tools.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from zoneinfo import ZoneInfo
+
+from pipelines.llm.history import ASSISTANT, OPENING, USER
+from pipelines.llm.layout import Kept
+from pipelines.llm.text import clean
+from pipelines.memory.external import neutralised
+from schemas.conversation import Author, BubbleKind, Case, Turn
+from schemas.llm import Block, Message, Text, ToolResult, ToolUse
+
+SENT = "sent"
+SENT_BY_A_PERSON = "sent by a person"
+
+_CALLS = {
+    BubbleKind.TEXT: ("send_message", "text"),
+    BubbleKind.VOICE: ("send_vocal", "text"),
+    BubbleKind.IMAGE: ("send_image", "caption"),
+    BubbleKind.VIDEO: ("send_image", "caption"),
+    BubbleKind.PAYMENT: ("send_payment", "message"),
+}
+
+
+def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
+    """The window, ending with the newest message, and where the run before this one ended."""
+    messages: list[Message] = []
+    previous, count = None, 0
+    shown = [turn for turn in case.turns if _is_shown(turn)]
+    for ours, turns in groupby(shown, key=lambda turn: turn.author is not Author.CONTACT):
+        group = list(turns)
+        if ours:
+            messages += _our_calls(group) if messages else [Message(USER, (Text(OPENING),)), *_our_calls(group)]
+            continue
+        count = sum(len(message.blocks) for message in messages)
+        answered = [at for at, turn in enumerate(group) if turn.answered]
+        previous = count + answered[-1] if answered else previous
+        messages.append(Message(USER, tuple(Text(_stamped(turn, zone)) for turn in group)))
+    return Kept(tuple(_joined(messages)), previous)
+
+
+def _is_shown(turn: Turn) -> bool:
+    """System lines and notices are not ours to repeat."""
+    if turn.author is Author.SYSTEM or turn.kind is BubbleKind.NOTICE:
+        return False
+    return bool(turn.text.strip() or turn.attachments or turn.author is not Author.CONTACT)
+
+
+def _our_calls(group: list[Turn]) -> list[Message]:
+    uses: list[Block] = []
+    results: list[Block] = []
+    for turn in group:
+        name, field = _CALLS[turn.kind]
+        use = ToolUse(_call_id(turn), name, {field: clean(turn.text)})
+        uses.append(use)
+        results.append(ToolResult(use.id, SENT_BY_A_PERSON if turn.author is Author.OPERATOR else SENT))
+    return [Message(ASSISTANT, tuple(uses)), Message(USER, tuple(results))]
+
+
+def _call_id(turn: Turn) -> str:
+    return f"msg_{turn.position}" if turn.candidate is None else f"bub_{turn.candidate}"
+
+
+def _stamped(turn: Turn, zone: ZoneInfo) -> str:
+    """Attachments are named, not shown: an image in the prompt would be another prompt."""
+    parts = [neutralised(turn.text)] if turn.text.strip() else []
+    parts += [f"({attachment.type} attached)" for attachment in turn.attachments]
+    return f"[{turn.at.astimezone(zone):%H:%M}] {' '.join(parts)}"
+
+
+def _joined(messages: list[Message]) -> Iterator[Message]:
+    for role, group in groupby(messages, key=lambda message: message.role):
+        yield Message(role, tuple(block for message in group for block in message.blocks))

@@ -1,0 +1,82 @@
+"""The AI never says that it is human; where a person may take over, it does not play the machine either.
+
+Looks at candidates only, asks no model, and cannot be switched off.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines.autoreply.folding import folded
+from schemas.resources import Disclosure
+
+_MACHINE = (
+    r"(?:ai|ia|a\.i\.|i\.a\.|bots?|chat ?bots?|robots?|machine|program|programme|computer|ordinateur|algorithme?"
+    r"|artificial intelligence|intelligence artificielle|chatgpt)\b"
+)
+_PERSON = (
+    r"(?:human being|human|person|flesh and blood|real (?:girl|woman|guy|man|one|person)"
+    r"|humaine?|etre humain|en chair et en os|vraie? (?:personne|fille|femme|mec|homme|gars|humaine?))\b"
+)
+_I_AM = r"\bi(?:'m| am) (?:really |definitely |certainly |totally |very much |100% |just |only |actually )*"
+_JE_SUIS = r"\b(?:suis|chuis) (?:bien |vraiment |absolument |bel et bien |juste |seulement |en fait )*"
+
+_CLAIMS = (
+    # "I'm not a bot", "there is no bot here"
+    _I_AM + r"(?:not|no) (?:really |just )*(?:an? |some |any )?" + _MACHINE,
+    r"\b(?:not|no|isn't|ain't) (?:an? )?(?:chat ?bot|bot|robot)s? (?:here|typing|talking)\b",
+    r"\bthere(?:'s| is) no " + _MACHINE,
+    # "I'm human", "I am a real person", "a real person is typing"
+    _I_AM + r"(?:an? )?(?:real |actual )?" + _PERSON,
+    _I_AM + r"real\b(?! (?:sorry|tired|happy|busy|quick|glad|excited))",
+    r"\b(?:a|real|actual) (?:human|person) (?:is )?(?:typing|writing|texting|behind|answering)\b",
+    # "I promise it's me", "it's really me typing"
+    r"\b(?:promise|swear)[ ,]+(?:that )?(?:it's|it is|this is) (?:really |just )?me\b",
+    r"\bit(?:'s| is) really me (?:typing|writing|texting|here|talking)\b",
+    # « je suis pas un bot », « y a pas de robot ici »
+    _JE_SUIS + r"(?:pas|ni) (?:du tout |juste )?(?:une? |l'|d')?" + _MACHINE,
+    r"\b(?:y a|c'est|ce n'est) (?:pas|aucune?) (?:de |d'|une? |la )?" + _MACHINE,
+    r"\bpas (?:un|de) (?:robot|bot) (?:ici|derriere)\b",
+    # « je suis humaine », « une vraie personne te répond »
+    _JE_SUIS + r"(?:une? )?(?:vraie? )?" + _PERSON,
+    _JE_SUIS + r"reel(?:le)?\b",
+    r"\bune? (?:vraie? )?(?:personne|humaine?) (?:qui )?(?:t'ecrit|te repond|est derriere|derriere)\b",
+    # « promis c'est moi », « c'est bien moi qui t'écris »
+    r"\b(?:promis|jure|je te (?:promets|jure))[ ,!]+(?:que )?c'est (?:bien |vraiment )?moi\b",
+    r"\bc'est (?:bien|vraiment|reellement) moi (?:qui|derriere|la\b|en personne)",
+)
+_ADMISSIONS = (
+    _I_AM + r"(?:an? |the )?(?:virtual |ai |automated |digital )*(?:assistant\b|" + _MACHINE + ")",
+    r"\bas an? (?:ai|bot|virtual assistant)\b",
+    r"\blanguage model\b",
+    r"\b(?:these|this|my) (?:messages?|repl(?:y|ies)) (?:is|are) (?:automated|generated|written by (?:an )?ai)\b",
+    _JE_SUIS + r"(?:qu')?(?:une? |l')?(?:assistante?\b|" + _MACHINE + ")",
+    r"\ben tant qu'(?:ia|intelligence artificielle|assistante?)\b",
+    r"\bmodele de langage\b",
+    r"\bassistante? virtuelle?\b",
+)
+_CLAIM, _ADMISSION = re.compile("|".join(_CLAIMS)), re.compile("|".join(_ADMISSIONS))
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """`candidate` counts the bubbles from 0; `rule` is a token for people and machines."""
+
+    candidate: int
+    rule: str
+
+
+def first_break(texts: Iterable[str], mode: str) -> Break | None:
+    """The first candidate that claims to be human, or, in mode `handover`, that admits to be an AI."""
+    for n, text in enumerate(texts):
+        plain = " ".join(folded(text).split())
+        if _CLAIM.search(plain):
+            return Break(n, "claims_to_be_human")
+        if mode == "handover" and _ADMISSION.search(plain):
+            return Break(n, "admits_to_be_an_ai")
+    return None
+
+
+def mode_of(disclosure: Disclosure) -> str:
+    """Personas of this pipeline hand identity questions to a person unless told otherwise."""
+    return disclosure.mode or "handover"

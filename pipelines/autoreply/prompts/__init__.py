@@ -1,0 +1,1 @@
+"""Every word the models are told. Constants and pure functions: equal input gives equal bytes."""

@@ -1,0 +1,38 @@
+"""What is true only now: one block after everything that stays."""
+
+import json
+from zoneinfo import ZoneInfo
+
+from pipelines.autoreply.prompts.persona import language_name
+from pipelines.llm.text import clean
+from pipelines.memory.external import Source, neutralised, wrapped
+from schemas.conversation import Case, Trigger
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_ANSWER = "Reply to the messages above that have no reply yet."
+_TASKS = {
+    Trigger.FOLLOW_UP: "The contact has not written since. Get back in touch, lightly, without reproach.",
+    Trigger.REGENERATE: "An earlier draft of this reply was rejected. Write another one.",
+}
+
+
+def context_block(case: Case, zone: ZoneInfo) -> str:
+    """Profile, plan, clock, the operator's instruction, and the task at hand."""
+    now = case.now.astimezone(zone)
+    lines = [f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({zone.key})"]
+    if case.contact.display_name:
+        lines.append("Contact: " + wrapped(Source.PROFILE, case.contact.display_name))
+    if case.persona.spec.language is None and case.contact.locale:
+        lines.append(f"Language of the contact: {language_name(case.contact.locale)}")
+    if case.contact.profile:
+        lines.append("Profile of the contact:\n" + wrapped(Source.PROFILE, profile_text(case)))
+    if case.plan:
+        lines.append(f"[PLAN] {neutralised(case.plan)}")
+    if case.instruction:
+        lines.append(f"Instruction of the team for this reply: {neutralised(case.instruction)}")
+    lines.append(_TASKS.get(case.trigger, _ANSWER))
+    return "<run_context>\n" + "\n".join(lines) + "\n</run_context>"
+
+
+def profile_text(case: Case) -> str:
+    return clean(json.dumps(case.contact.profile, ensure_ascii=False, sort_keys=True, separators=(", ", ": ")))

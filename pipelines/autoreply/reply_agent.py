@@ -1,0 +1,66 @@
+"""The agent that writes replies: the loop, with this conversation's prompt and the tools of a chat."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from pipelines.agent.calls import Calls, Timer
+from pipelines.agent.loop import Agent, Brief
+from pipelines.agent.policy import ToolPolicy
+from pipelines.agent.trace import Trace
+from pipelines.autoreply.context import kept_messages
+from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.prompts import product
+from pipelines.autoreply.prompts.moment import context_block
+from pipelines.autoreply.prompts.persona import organisation_block, persona_block
+from pipelines.autoreply.tools import TOOLS
+from pipelines.llm.history import well_formed
+from pipelines.llm.layout import Kept, marked_messages, marked_system, sorted_tools
+from schemas.agent import AgentParameters
+from schemas.conversation import Case
+from schemas.ids import CallId
+from schemas.llm import Message, Model, ModelRequest, Task, Text, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPrompt:
+    """What every call of one run has in common."""
+
+    system: tuple[Text, ...]
+    kept: Kept
+    moment: str
+    max_tokens: int
+    caching: bool
+
+    @classmethod
+    def of(cls, case: Case, zone: ZoneInfo, limits: AgentParameters, *, caching: bool) -> "ReplyPrompt":
+        texts = [product.RULES, organisation_block(case.organization), persona_block(case.persona)]
+        return cls(
+            marked_system(texts, caching=caching),
+            kept_messages(case, zone),
+            context_block(case, zone),
+            limits.max_tokens_per_turn,
+            caching,
+        )
+
+    def request(self, call: CallId, model: Model, run: Sequence[Message], tools: tuple[ToolSpec, ...]) -> ModelRequest:
+        """`run` are the messages of this run: the moment's block, then answers and results in turn."""
+        # Made well formed first: a mark on a block that is dropped later would be lost.
+        messages = marked_messages(self.kept, well_formed(run), caching=self.caching)
+        return ModelRequest(
+            call=call,
+            task=Task.REPLY,
+            model=model,
+            system=self.system,
+            messages=well_formed(messages),
+            max_tokens=self.max_tokens,
+            tools=sorted_tools(tools),
+        )
+
+
+def reply_agent(
+    prompt: ReplyPrompt, model: Model, draft: Draft, calls: Calls, timer: Timer, limits: AgentParameters, trace: Trace
+) -> Agent[Draft]:
+    brief = Brief(model, (Text(prompt.moment),), prompt.request, expects_review=limits.use_redaction_validation)
+    policy = ToolPolicy(remove=limits.hard_remove_disabled_tools)
+    return Agent(brief, TOOLS, policy, draft, calls, timer, limits, trace)

@@ -1,0 +1,92 @@
+"""Asks the second model, and asks again once when its verdict cannot be read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.agent import guards
+from pipelines.agent.calls import Calls, Timer
+from pipelines.agent.guards import Halt
+from pipelines.agent.trace import Trace
+from pipelines.autoreply import validation
+from pipelines.autoreply.prompts import review
+from pipelines.autoreply.prompts.moment import profile_text
+from pipelines.autoreply.prompts.persona import persona_block
+from pipelines.autoreply.validation import Verdict
+from pipelines.llm.history import USER
+from pipelines.llm.layout import marked_system
+from schemas.agent import AgentParameters
+from schemas.conversation import Case
+from schemas.decisions import Bubble
+from schemas.errors import Code
+from schemas.ids import CallId
+from schemas.llm import Block, Message, Model, ModelAnswer, ModelRequest, Stop, Task, Text
+
+ATTEMPTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewer:
+    case: Case
+    model: Model
+    calls: Calls
+    timer: Timer
+    limits: AgentParameters
+    trace: Trace
+    caching: bool
+
+    async def judge(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
+        """Honesty always; the rest when the review is on. Raises CallFailed, RunTakenAway."""
+        spec = self.case.persona.spec
+        verdict = validation.honest(bubbles, spec)
+        if verdict.critical is None and self.limits.use_redaction_validation:
+            verdict = validation.by_rules(bubbles, spec)
+            if verdict.critical is None:
+                heard = await self._ask(bubbles)
+                if isinstance(heard, Halt):
+                    return heard
+                verdict = Verdict((*verdict.issues, *heard.issues))
+        self.trace.review(verdict.word, verdict.facts())
+        return verdict
+
+    async def _ask(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
+        text = review.question(
+            self.case,
+            persona_block(self.case.persona),
+            profile_text(self.case) if self.case.contact.profile else "",
+            bubbles,
+        )
+
+        def request(call: CallId, _: Sequence[Block]) -> ModelRequest:
+            return self._request(call, text)
+
+        def follows(answer: ModelAnswer) -> Task | None:
+            verdict = _readable(answer, len(bubbles))
+            if verdict is None:
+                return Task.REVIEW
+            return Task.REPLY if verdict.issues and verdict.critical is None else None
+
+        for _ in range(ATTEMPTS):
+            if self.timer.remaining <= 0:
+                return guards.out_of_time(self.limits)
+            exchange = await self.calls.ask(Task.REVIEW, self.model, (), request, follows)
+            if (verdict := _readable(exchange.answer, len(bubbles))) is not None:
+                return verdict
+            self.trace.note("the review's verdict could not be read")
+        return Halt(Code.MODEL_REFUSED, "the review gave no readable verdict twice")
+
+    def _request(self, call: CallId, text: str) -> ModelRequest:
+        return ModelRequest(
+            call=call,
+            task=Task.REVIEW,
+            model=self.model,
+            system=marked_system([review.RULES], caching=self.caching),
+            messages=(Message(USER, (Text(text),)),),
+            max_tokens=self.limits.max_tokens_per_turn,
+            output_schema=review.SCHEMA,
+        )
+
+
+def _readable(answer: ModelAnswer, candidates: int) -> Verdict | None:
+    if answer.stop in (Stop.REFUSED, Stop.CUT):
+        return None
+    return validation.read_verdict(answer.text, candidates)

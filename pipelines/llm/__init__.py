@@ -1,0 +1,1 @@
+"""Which model answers, what it costs, and how a conversation becomes a request."""

@@ -1,0 +1,92 @@
+"""Where a request is marked for the provider's cache, and for how long.
+
+Everything that stays for the next run comes first and never changes; what is true only now comes after it. See
+docs/decisions/prompt-layout.md for the figures behind each mark.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from schemas.llm import Block, Message, Raw, Text, ToolResult, ToolSpec, ToolUse, Ttl
+
+LOOK_BACK = 15
+"""Positions after which the previous mark is repeated. The provider looks back 20, and a turn adds a few more."""
+
+KEPT = Ttl.ONE_HOUR
+TAIL = Ttl.FIVE_MINUTES
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The part of the messages that the next run will repeat.
+
+    `previous` is the index, over all its blocks, of the last one that the previous run knew; None on the first run.
+    """
+
+    messages: tuple[Message, ...]
+    previous: int | None = None
+
+
+def sorted_tools(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """One order for ever: another order is another prefix."""
+    return tuple(sorted(tools, key=lambda tool: tool.name))
+
+
+def marked_system(blocks: Sequence[str], *, caching: bool) -> tuple[Text, ...]:
+    """The system texts, empty ones left out, the last one marked."""
+    kept = [Text(text) for text in blocks if text.strip()]
+    if caching and kept:
+        kept[-1] = replace(kept[-1], cache=KEPT)
+    return tuple(kept)
+
+
+def marked_messages(kept: Kept, run: Sequence[Message], *, caching: bool) -> tuple[Message, ...]:
+    """The kept messages, then this run's own, with the marks on the last kept block and on the very last one."""
+    if not caching:
+        return (*kept.messages, *run)
+    blocks = [block for message in kept.messages for block in message.blocks]
+    marks: dict[int, Ttl] = {}
+    if blocks:
+        marks[len(blocks) - 1] = KEPT
+        previous = kept.previous
+        if previous is not None and positions(blocks[previous + 1 :]) > LOOK_BACK:
+            marks[previous] = KEPT
+    head = _with_marks(kept.messages, marks)
+    return (*head, *_tail_marked(run)) if run else head
+
+
+def positions(blocks: Iterable[Block]) -> int:
+    """How far the provider walks over these blocks: a row of tool calls, or of their results, is one step."""
+    count, before = 0, None
+    for block in blocks:
+        row = _row(block)
+        if row is None or row != before:
+            count += 1
+        before = row
+    return count
+
+
+def _row(block: Block) -> str | None:
+    if isinstance(block, Raw):
+        kind = block.block.get("type")
+        return str(kind) if kind in ("tool_use", "tool_result") else None
+    if isinstance(block, ToolUse):
+        return "tool_use"
+    return "tool_result" if isinstance(block, ToolResult) else None
+
+
+def _with_marks(messages: Sequence[Message], marks: dict[int, Ttl]) -> tuple[Message, ...]:
+    out, n = [], 0
+    for message in messages:
+        blocks = []
+        for block in message.blocks:
+            blocks.append(replace(block, cache=marks[n]) if n in marks else block)
+            n += 1
+        out.append(replace(message, blocks=tuple(blocks)))
+    return tuple(out)
+
+
+def _tail_marked(run: Sequence[Message]) -> tuple[Message, ...]:
+    last = run[-1]
+    blocks = (*last.blocks[:-1], replace(last.blocks[-1], cache=TAIL))
+    return (*run[:-1], replace(last, blocks=blocks))

@@ -1,0 +1,24 @@
+"""Text that every store and every wire takes: no NUL, no lone surrogates."""
+
+import re
+from typing import Any
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Surrogate pairs become the character they mean, lone ones U+FFFD; NUL goes; all else stays as it is."""
+    if _LONE.search(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "")
+
+
+def clean_deep(value: Any) -> Any:
+    """`clean` for every string of a JSON value, keys included."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [clean_deep(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): clean_deep(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,66 @@
+"""The Messages API through the official SDK: one HTTP attempt per call, nothing decided here."""
+
+import asyncio
+import json
+from typing import Any
+
+from anthropic import AnthropicError, AsyncAnthropic, Timeout
+
+from pipelines.llm.dialects.anthropic import from_wire, to_wire
+from pipelines.ports import Clock
+from schemas.errors import FailureKind, ModelFailure
+from schemas.llm import ModelAnswer, ModelRequest
+from schemas.settings import LlmSettings
+from workers.adapters.llm.classify import classify, of_error_body
+
+CALL_HEADER = "x-replique-call"
+"""Carries the call id, so that a bill can be matched with what was asked."""
+
+
+class AnthropicModel:
+    """A `ChatModel`. Retries are the caller's: the SDK's own would sleep an hour inside a worker if told to."""
+
+    def __init__(self, api_key: str, base_url: str | None, settings: LlmSettings, clock: Clock) -> None:
+        self._clock = clock
+        self._client = AsyncAnthropic(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,
+            timeout=Timeout(settings.timeout_seconds, connect=settings.connect_seconds),
+            open_telemetry=False,
+        )
+
+    async def ask(self, request: ModelRequest, deadline: float) -> ModelAnswer:
+        began = self._clock.monotonic()
+        try:
+            async with asyncio.timeout(max(deadline - began, 0)):
+                body, request_id = await self._post(request)
+        except TimeoutError:
+            raise ModelFailure(FailureKind.DEADLINE, "the run's time was over before the answer came") from None
+        latency = round((self._clock.monotonic() - began) * 1000)
+        return _answer(body, request, request_id, latency)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _post(self, request: ModelRequest) -> tuple[bytes, str | None]:
+        wire: dict[str, Any] = to_wire(request)
+        try:
+            # The body is read as it came: parsed into the SDK's classes it would lose its order of keys.
+            response = await self._client.messages.with_raw_response.create(
+                **wire, extra_headers={CALL_HEADER: request.call}
+            )
+        except AnthropicError as error:
+            raise classify(error) from error
+        return await response.read(), response.headers.get("request-id")
+
+
+def _answer(body: bytes, request: ModelRequest, request_id: str | None, latency_ms: int) -> ModelAnswer:
+    try:
+        message = json.loads(body)
+        if message.get("type") == "error":
+            raise of_error_body(str((message.get("error") or {}).get("type")))
+        return from_wire(message, request.model, request_id, latency_ms)
+    except (ValueError, AttributeError, TypeError, KeyError) as error:
+        # It may have been billed, and nobody can read it.
+        raise ModelFailure(FailureKind.CUT, "the provider's answer could not be read") from error
