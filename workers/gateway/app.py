@@ -10,13 +10,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from schemas.settings import Settings
-from workers.bootstrap import address
 from workers.gateway import errors
 from workers.gateway.edge import Edge
 from workers.gateway.openapi import describe
 from workers.gateway.parts import Parts
 from workers.gateway.routes import ROUTERS
 from workers.gateway.wiring import open_parts
+from workers.runtime.addresses import database_address
 from workers.runtime.logging import configure
 from workers.runtime.stopping import Stop
 
@@ -65,7 +65,7 @@ def serve(settings: Settings, host: str, port: int) -> None:
     Call it from the main thread. Raises SettingsRefused when the database's address is missing.
     """
     configure(settings.log_level, settings.log_json)
-    address(settings.database_url, "DATABASE_URL")
+    database_address(settings)
     config = uvicorn.Config(
         create_app(settings),
         host=host,

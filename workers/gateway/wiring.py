@@ -19,9 +19,9 @@ from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
-from workers.bootstrap import address
 from workers.gateway.auth import Guard
 from workers.gateway.parts import Parts, Probe
+from workers.runtime.addresses import database_address, redis_address
 
 
 class NoCourier:
@@ -41,15 +41,14 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
     Raises SettingsRefused when the database's address is missing.
     """
-    url = address(settings.database_url, "DATABASE_URL")
+    url = database_address(settings)
     courier: Courier = NoCourier()
     probe: Probe = no_redis
     async with AsyncExitStack() as stack:
         database = Database(url, settings.worker.pool_size, settings.pg_prepare)
         stack.push_async_callback(database.close)
         if settings.redis_url is not None:
-            redis = RedisProbe(settings.redis_url.get_secret_value())
-            hints = RedisCourier(settings.redis_url.get_secret_value())
+            redis, hints = RedisProbe(redis_address(settings)), RedisCourier(redis_address(settings))
             stack.push_async_callback(redis.close)
             stack.push_async_callback(hints.close)
             courier, probe = hints, redis.look
