@@ -1,0 +1,108 @@
+"""One speech program from our side: started when first needed, started again when it has died, ended with us."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from schemas.speech import Engine, SpeechFailed
+from workers.adapters.speech.engine_process import frames
+
+PROGRAM = "workers.adapters.speech.engine_process"
+ROOT = Path(__file__).parents[3]
+# The program needs no setting of ours, least of all keys.
+KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "HOME")
+PATIENCE_SECONDS = 2.0
+MISSING = "pip install 'replique[{extra}]'"
+EXTRA = {Engine.ESPEAK: "voice", Engine.KOKORO: "kokoro"}
+
+Answer = tuple[dict[str, Any], bytes]
+
+
+class EngineDied(Exception):
+    """The program ended, or broke the protocol, before it had answered."""
+
+
+class EngineProcess:
+    """Not for two calls at once: see `BuiltInSpeech`. Its end is seen on the socket, so no loop must watch it."""
+
+    def __init__(self, engine: Engine, idle_seconds: float) -> None:
+        self._engine = engine
+        self._idle_seconds = idle_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    async def ask(self, head: dict[str, Any], body: bytes) -> Answer:
+        """One question, one answer. Raises `EngineDied`, and `SpeechFailed` where the engine is not installed.
+
+        After any other end than an answer, a cancelled wait included, the program is ended: what it would still
+        say belongs to nobody.
+        """
+        try:
+            await self._be_ready()
+            return await self._exchange(frames.encoded(head, body))
+        except BaseException:
+            await asyncio.shield(self.stop())
+            raise
+
+    async def stop(self) -> None:
+        """End the program; nothing to do when there is none."""
+        process, writer = self._process, self._writer
+        self._process = self._reader = self._writer = None
+        if writer is not None:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+        if process is not None:
+            await asyncio.to_thread(_end, process)
+
+    async def _be_ready(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        await self.stop()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = await asyncio.to_thread(self._start, theirs)
+        self._reader, self._writer = await asyncio.open_connection(sock=ours)
+        hello, _ = await self._exchange(b"")
+        if "error" in hello:
+            hint = MISSING.format(extra=EXTRA[self._engine])
+            raise SpeechFailed(f"the voice {self._engine} cannot be used: {hello['error']}; {hint}", retryable=False)
+
+    def _start(self, channel: socket.socket) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", PROGRAM, self._engine, str(self._idle_seconds)]
+        kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+        return subprocess.Popen(  # noqa: S603
+            command, cwd="/", env=kept | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+            stdin=channel.fileno(), stdout=channel.fileno(), stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+
+    async def _exchange(self, frame: bytes) -> Answer:
+        if self._reader is None or self._writer is None:
+            raise EngineDied("stopped meanwhile")
+        try:
+            if frame:
+                self._writer.write(frame)
+                await self._writer.drain()
+            head, body = frames.sizes(await self._reader.readexactly(frames.SIZES.size))
+            return frames.decoded_head(await self._reader.readexactly(head)), await self._reader.readexactly(body)
+        except (asyncio.IncompleteReadError, frames.BrokenFrame, OSError) as error:
+            raise EngineDied(type(error).__name__) from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The closed socket asks it to leave; in the middle of a text it may not hear that at once."""
+    try:
+        process.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
