@@ -11,7 +11,8 @@ from pipelines.ports import Clock
 from schemas.speech import Audio, Engine, SpeechFailed
 from workers.adapters.speech.engine import EngineDied, EngineProcess
 from workers.adapters.speech.opus import finished
-from workers.adapters.speech.text import speakable, voice_names
+from workers.adapters.speech.text import speakable
+from workers.adapters.speech.voices import voice_names
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +40,7 @@ class BuiltInSpeech:
     async def say(self, text: str, voice: str | None, language: str) -> Audio:
         """`voice` is the engine's own name (`fr`, `en-us+f3`), or None for the language's."""
         words = speakable(text)
-        request = {"voices": [voice] if voice else voice_names(language), "language": language}
+        request = {"voices": [voice] if voice else voice_names(language, words), "language": language}
         try:
             async with asyncio.timeout(self._timeout_seconds), self._free_process() as process:
                 head, file = await process.ask(request, words.encode())

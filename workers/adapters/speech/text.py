@@ -33,15 +33,3 @@ def _said(character: str) -> str:
     if category == "Cf":
         return ""  # a soft hyphen or a mark inside a word: no gap
     return " " if category in UNSPOKEN else character
-
-
-def voice_names(language: str) -> list[str]:
-    """eSpeak NG's names for a language tag, best first: its own name for the region, then the language at large."""
-    tag = language.replace("_", "-").lower()
-    primary = tag.split("-")[0]
-    if tag in OWN_NAMES:
-        return [OWN_NAMES[tag]]
-    return [tag, OWN_NAMES.get(primary, primary)]
-
-
-OWN_NAMES = {"en": "en-us", "en-gb": "en", "zh": "cmn", "no": "nb", "fil": "tl", "iw": "he"}
