@@ -1,8 +1,8 @@
 """The prompt cache: what a request reads, writes and pays in full, by the provider's published rules.
 
 A marked block writes one entry for the prefix that ends there, if the prefix reaches the model's minimum, and
-reads the longest entry among itself and the 19 positions before it. Entries live from the start of the request
-that wrote or read them, and can be read once the answer of the request that wrote them has begun.
+reads the longest entry among itself and the 19 positions before it. Entries live from the start of the
+request that wrote or read them, and can be read once the answer of the request that wrote them has begun.
 """
 
 import hashlib

@@ -1,4 +1,15 @@
-"""`/_sim`: what a test sets up and asks."""
+"""`/_sim`: what a test sets up and asks.
+
+- POST scripts: `{"turns": [turn], "match"?, "task"?, "repeat"?}`, a turn being
+  `{"text"?, "calls"?, "json"?, "raw"?, "stop"?, "fault"?, "delay"?}`
+- POST faults: `{"kind", "next"?, "seconds"?, "time"?, "task"?, "model"?, "match"?, "delay"?, "retry_after"?}`
+- POST clock: `{"advance": seconds}`
+- POST reset: all as new, the clock too
+- GET requests: `?since=n&task=…&refused=true`
+- GET usage
+
+A task is "review" for requests with `output_config.format`, else "reply". Wrong fields are a 400.
+"""
 
 import json
 from collections.abc import Awaitable, Callable

@@ -43,12 +43,17 @@ def _write(scene: Scene, tools: dict[str, dict[str, Any]], *, alone: bool) -> Tu
     sent, names = scene.accepted(SEND), []
     if PLAN in tools and not scene.accepted(PLAN) and not scene.refused(PLAN) and sent == 0:
         names.append(PLAN)
-    if scene.refused(SEND) < MAX_REFUSALS and sent < (2 if scene.asked else 1):
+    if scene.refused(SEND) < MAX_REFUSALS and sent < _wanted_lines(scene):
         names.append(SEND)
     calls = tuple(_call(name, tools[name], scene) for name in names)
     if not calls:
         return Turn(text="Réponse prête." if scene.french else "The reply is ready.")
     return Turn(calls=calls[:1] if alone else calls)
+
+
+def _wanted_lines(scene: Scene) -> int:
+    """Who asks gets a question back; who asks for the truth gets the truth alone."""
+    return 2 if scene.asked and _topic(scene) is not Topic.IDENTITY else 1
 
 
 def _call(name: str, schema: dict[str, Any], scene: Scene) -> dict[str, Any]:
@@ -77,7 +82,8 @@ def _reply(scene: Scene) -> str:
         if fresh:
             # After a refusal a shorter line has better chances.
             return min(fresh, key=len) if scene.refused(SEND) else fresh[0]
-    return f"{own[0]} {follow_ups[len(scene.said) % len(follow_ups)]}"
+    pairs = [f"{line} {question}" for line in own for question in follow_ups]
+    return next((pair for pair in pairs if pair not in scene.said), pairs[0])
 
 
 def _softened(lines: tuple[str, ...], scene: Scene) -> tuple[str, ...]:
@@ -100,15 +106,20 @@ def _turned(lines: tuple[str, ...], text: str) -> tuple[str, ...]:
     return lines[start:] + lines[:start]
 
 
+def _topic_name(scene: Scene) -> str:
+    topic = _topic(scene)
+    return TOPICS[topic].french_name if scene.french else topic.replace("_", " ")
+
+
 def _plan(scene: Scene) -> str:
-    topic = _topic(scene).replace("_", " ")
+    topic = _topic_name(scene)
     if scene.french:
         return f"Répondre avec chaleur ({topic}), puis relancer par une question ouverte."
     return f"Answer warmly ({topic}), then ask one open question."
 
 
 def _summary(scene: Scene) -> str:
-    topic = _topic(scene).replace("_", " ")
+    topic = _topic_name(scene)
     if scene.french:
         return f"Échange amical, ton détendu. Dernier sujet : {topic}. Rien n'a été promis."
     return f"A friendly exchange in a relaxed tone. Latest topic: {topic}. Nothing was promised."

@@ -24,8 +24,9 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One topic: the words that reveal it, and what to say about it in French and in English."""
+    """One topic: its French name, the words that reveal it, and what to say about it in both languages."""
 
+    french_name: str
     words: str
     french: tuple[str, ...]
     english: tuple[str, ...]
@@ -34,35 +35,39 @@ class Lines:
 # The first topic whose words occur is taken, so the order matters: who is writing comes before small talk.
 TOPICS: dict[Topic, Lines] = {
     Topic.IDENTITY: Lines(
-        r"\b(bot|robot|chatbot|ia|ai|intelligence artificielle|humaine?|human|real person|vraie personne)\b",
+        "qui écrit",
+        r"\b(bot|chatbot|robot)\b|\b(une?|an) (ia|ai)\b"
+        r"|(t'es|tu es|es[- ]tu|are you|you're|you are)\b[^.!?]{0,25}"
+        r"\b(ia|ai|humaine?|human|real|réelle?|vraie?)\b",
         ("Je suis l'assistant qui répond pour {name}.", "C'est un assistant qui écrit ici au nom de {name}."),
         ("I'm an assistant replying for {name}.", "This is an assistant writing on behalf of {name}."),
     ),
-    Topic.THANKS: Lines(
-        r"\b(merci|thanks|thank you|thx)\b",
-        (
-            "Avec plaisir, vraiment !",
-            "C'est tout naturel, ça me touche que tu le dises.",
-            "Oh, c'est gentil à toi.",
-            "Il n'y a pas de quoi, ton message fait du bien.",
-        ),
-        (
-            "You're so welcome!",
-            "Any time, it means a lot that you say so.",
-            "Aw, that's sweet of you.",
-            "No need to thank me, your note made me smile.",
-        ),
-    ),
     Topic.GOODNIGHT: Lines(
+        "bonne nuit",
         r"\b(bonne nuit|dors bien|good ?night|sleep well|au lit)\b",
         (
             "Douce nuit à toi, repose-toi bien.",
             "Bonne nuit, fais de beaux rêves !",
-            "Dors bien, on se reparle bientôt.",
+            "Que la nuit te soit légère.",
         ),
-        ("Sleep well, rest up.", "Good night, sweet dreams!", "Night night, talk soon."),
+        ("Sleep well, rest up.", "Good night, sweet dreams!", "May the night be kind to you."),
+    ),
+    Topic.DOING: Lines(
+        "ce qu'on fait",
+        r"(tu fais quoi|que fais[- ]tu|quoi de beau|quoi de neuf|what are you (doing|up to)|what's up|wyd)",
+        (
+            "Journée calme par ici, un thé et des idées qui mijotent.",
+            "Rien d'extraordinaire, un peu de rangement et beaucoup de musique.",
+            "Je laisse venir les idées, doucement.",
+        ),
+        (
+            "A quiet one today, tea and a few ideas brewing.",
+            "Nothing wild, some tidying and a lot of music.",
+            "Letting ideas come, slowly.",
+        ),
     ),
     Topic.HOW_ARE_YOU: Lines(
+        "comment ça va",
         r"(ça va|ca va|comment vas|comment tu vas|how are you|how('s| is) it going|tu vas bien)",
         (
             "Ça va plutôt bien, l'humeur est douce aujourd'hui.",
@@ -77,36 +82,10 @@ TOPICS: dict[Topic, Lines] = {
             "Not bad at all, head in the clouds as usual.",
         ),
     ),
-    Topic.DOING: Lines(
-        r"(tu fais quoi|que fais[- ]tu|quoi de beau|quoi de neuf|what are you (doing|up to)|what's up|wyd)",
-        (
-            "Journée calme par ici, un thé et des idées qui mijotent.",
-            "Rien d'extraordinaire, un peu de rangement et beaucoup de musique.",
-            "Je réfléchis aux prochaines photos, ça m'occupe bien l'esprit.",
-        ),
-        (
-            "A quiet one today, tea and a few ideas brewing.",
-            "Nothing wild, some tidying and a lot of music.",
-            "Thinking about the next shoot, my mind is full of it.",
-        ),
-    ),
-    Topic.COMPLIMENT: Lines(
-        r"\b(belle|beau|jolie|magnifique|sublime|superbe|canon|beautiful|pretty|gorgeous|stunning|lovely|cute)\b",
-        (
-            "Tu vas me faire rougir, c'est adorable.",
-            "Quel joli compliment, je le garde précieusement.",
-            "Tu sais parler, toi.",
-            "Ça fait chaud au cœur de te lire.",
-        ),
-        (
-            "You're going to make me blush.",
-            "What a lovely thing to say, I'm keeping that one.",
-            "You do have a way with words.",
-            "Reading that warmed my heart.",
-        ),
-    ),
     Topic.TRAVEL: Lines(
-        r"(voyage|vacances|montagne|mer\b|plage|océan|rando|travel|trip|holiday|vacation|mountain|beach|\bsea\b|ocean|hik)",
+        "voyage",
+        r"voyage|vacances|montagne|\bmer\b|plage|océan|rando"
+        r"|travel|\btrip\b|holiday|vacation|mountain|beach|\bsea\b|ocean|\bhik(e|ing)",
         (
             "Rien que d'y penser, j'ai envie d'air pur.",
             "Le bruit des vagues, c'est imbattable pour se vider la tête.",
@@ -121,7 +100,8 @@ TOPICS: dict[Topic, Lines] = {
         ),
     ),
     Topic.MUSIC: Lines(
-        r"(musique|chanson|concert|playlist|album|guitare|piano|music|song|band|guitar)",
+        "musique",
+        r"musique|chanson|concert|playlist|\balbum|guitare|piano|music|\bsong|\bband\b|guitar",
         (
             "La musique, c'est ce qui tient la journée ensemble.",
             "Un bon morceau et tout s'arrange.",
@@ -134,7 +114,9 @@ TOPICS: dict[Topic, Lines] = {
         ),
     ),
     Topic.FOOD: Lines(
-        r"(mang|cuisin|recette|resto|pizza|dîner|déjeuner|faim|food|eat|cook|recipe|dinner|lunch|hungry)",
+        "cuisine",
+        r"\bmang(e|é)|cuisin|recette|resto|pizza|dîner|déjeuner|\bfaim\b"
+        r"|\bfood|\beat(ing)?\b|\bcook|recipe|dinner|lunch|hungry",
         (
             "Tu me donnes faim, c'est malin.",
             "Les plats simples restent les meilleurs, non ?",
@@ -147,7 +129,8 @@ TOPICS: dict[Topic, Lines] = {
         ),
     ),
     Topic.WORK: Lines(
-        r"(travail|boulot|bureau|patron|collègue|taf\b|réunion|\bwork|job|office|boss|colleague|meeting)",
+        "travail",
+        r"travail|boulot|bureau|patron|collègue|\btaf\b|réunion|\bwork|\bjob\b|office|\bboss\b|colleague|meeting",
         (
             "Courage, les journées comme ça finissent toujours par passer.",
             "Pense à souffler un peu, tu l'as mérité.",
@@ -159,12 +142,45 @@ TOPICS: dict[Topic, Lines] = {
             "Sounds intense, I hope they let you breathe.",
         ),
     ),
+    Topic.COMPLIMENT: Lines(
+        "compliment",
+        r"\b(belle|beau|jolie|magnifique|sublime|superbe|canon|beautiful|pretty|gorgeous|stunning|lovely|cute)\b",
+        (
+            "Tu vas me faire rougir, c'est adorable.",
+            "Quel joli compliment, je le garde précieusement.",
+            "Tu sais parler, toi.",
+            "Ça fait chaud au cœur de te lire.",
+        ),
+        (
+            "You're going to make me blush.",
+            "What a lovely thing to say, I'm keeping that one.",
+            "You do have a way with words.",
+            "Reading that warmed my heart.",
+        ),
+    ),
+    Topic.THANKS: Lines(
+        "merci",
+        r"\b(merci|thanks|thank you|thx)\b",
+        (
+            "Avec plaisir, vraiment !",
+            "C'est tout naturel, ça me touche que tu le dises.",
+            "Oh, c'est gentil à toi.",
+            "Il n'y a pas de quoi, ton message fait du bien.",
+        ),
+        (
+            "You're so welcome!",
+            "Any time, it means a lot that you say so.",
+            "Aw, that's sweet of you.",
+            "No need to thank me, your note made me smile.",
+        ),
+    ),
     Topic.GREETING: Lines(
+        "bonjour",
         r"\b(salut|coucou|bonjour|bonsoir|hello|hey|hi|yo|good (morning|evening))\b",
         (
             "Coucou toi, ça fait plaisir de te lire !",
             "Hello ! Ton message tombe bien.",
-            "Salut, contente que tu passes par ici.",
+            "Salut, ça fait plaisir que tu passes par ici.",
             "Oh, un petit mot de toi, quelle bonne surprise.",
         ),
         (
@@ -175,6 +191,7 @@ TOPICS: dict[Topic, Lines] = {
         ),
     ),
     Topic.OTHER: Lines(
+        "sa dernière idée",
         "",
         (
             "J'aime bien ta façon de raconter.",
@@ -197,17 +214,17 @@ FOLLOW_UPS_FRENCH = (
     "Et toi, comment se passe ta journée ?",
     "Raconte-moi un peu, qu'est-ce qui te fait sourire en ce moment ?",
     "Et de ton côté, quoi de bon ?",
-    "Qu'est-ce que tu préfères là-dedans ?",
-    "Tu as toujours été comme ça ?",
-    "Ça t'est venu comment, cette idée ?",
+    "Qu'est-ce qui t'a fait plaisir aujourd'hui ?",
+    "C'est quoi, ton petit bonheur du moment ?",
+    "Qu'est-ce qui t'occupe l'esprit ces temps-ci ?",
     "Si tu pouvais choisir, tu ferais quoi ce soir ?",
 )
 FOLLOW_UPS_ENGLISH = (
     "And you, how is your day going?",
     "Tell me a little, what makes you smile these days?",
     "What's good on your side?",
-    "Which part of it do you like best?",
-    "Have you always been like that?",
-    "How did you come up with that?",
+    "What was the nicest bit of today?",
+    "What is your small joy of the moment?",
+    "What is on your mind these days?",
     "If you could choose, what would you do tonight?",
 )

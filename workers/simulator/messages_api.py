@@ -16,7 +16,7 @@ from workers.simulator.models import MODELS, Model, find_model
 from workers.simulator.refusals import ErrorType, Refused, error_body
 from workers.simulator.state import Simulator
 from workers.simulator.validation import check_request
-from workers.simulator.wire import MAX_REQUEST_BYTES, parse
+from workers.simulator.wire import MAX_REQUEST_BYTES, TOO_LARGE, parse
 
 Endpoint = Callable[[Request, Seen], Awaitable[Response]]
 
@@ -59,6 +59,8 @@ async def _answered(simulator: Simulator, endpoint: Endpoint, request: Request) 
     seen = await _open(simulator, request)
     headers = common_headers(seen.request_id)
     try:
+        if _too_large(request):
+            raise Refused(TOO_LARGE, ErrorType.TOO_LARGE)
         return await endpoint(request, seen)
     except Refused as refused:
         simulator.journal.refused(seen, refused.status, refused.sentence)
@@ -72,9 +74,7 @@ async def _answered(simulator: Simulator, endpoint: Endpoint, request: Request) 
 
 async def _open(simulator: Simulator, request: Request) -> Seen:
     at = simulator.clock.now()
-    declared = request.headers.get("content-length", "0")
-    raw = await request.body() if int(declared) <= MAX_REQUEST_BYTES else b" " * (MAX_REQUEST_BYTES + 1)
-    request._body = raw
+    raw = b"" if _too_large(request) else await request.body()
     return simulator.journal.open(
         Seen(
             n=simulator.journal.next_number(),
@@ -83,9 +83,14 @@ async def _open(simulator: Simulator, request: Request) -> Seen:
             time=simulator.clock.stamp(at).isoformat(),
             path=request.url.path,
             headers=without_secrets(request.headers.items()),
-            body=raw.decode("utf-8", "backslashreplace") if len(raw) <= MAX_REQUEST_BYTES else "",
+            body=raw.decode("utf-8", "backslashreplace"),
         )
     )
+
+
+def _too_large(request: Request) -> bool:
+    """By the declared length, so that the body need not be read."""
+    return int(request.headers.get("content-length", "0")) > MAX_REQUEST_BYTES
 
 
 def _models_answer(request: Request) -> dict[str, object]:

@@ -61,7 +61,9 @@ class PromptReader:
             *self._tier(text, parts.get("messages"), Tier.MESSAGES),
         ]
         automatic = body.get("cache_control")
-        return Prompt(body["model"], tuple(blocks), _salts(body), _ttl(automatic) if automatic else None)
+        return Prompt(
+            body["model"], tuple(blocks), _salts(text, body), _ttl(automatic) if automatic else None
+        )
 
     def _tier(self, text: str, part: Part | None, tier: Tier) -> Iterator[Block]:
         if part is None or not part.value:
@@ -125,7 +127,7 @@ def _ttl(marker: dict[str, Any]) -> str:
     return str(marker.get("ttl") or "5m")
 
 
-def _salts(body: dict[str, Any]) -> dict[Tier, str]:
+def _salts(text: str, body: dict[str, Any]) -> dict[Tier, str]:
     output = body.get("output_config") or {}
     tools = body.get("tools") or []
     web = [t["type"] for t in tools if str(t.get("type", "")).startswith(("web_search", "web_fetch"))]
@@ -134,7 +136,7 @@ def _salts(body: dict[str, Any]) -> dict[Tier, str]:
     return {
         Tier.TOOLS: body["model"],
         Tier.SYSTEM: json.dumps([body.get("speed"), sorted(web)]),
-        Tier.MESSAGES: json.dumps([choice, thinking, _has_image(body["messages"])]),
+        Tier.MESSAGES: json.dumps([choice, thinking, '"image"' in text and _has_image(body["messages"])]),
     }
 
 

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _STAMP = re.compile(r"^\s*\[\d{1,2}[:h]\d{2}\]\s*")
 _NOT_CHAT = re.compile(r"^\s*[<\[{#]")
 _LONGEST_CHAT_LINE = 1_500
 _NAMED = (
-    re.compile(r"(?im)^\W*(?:display[_ ]name|nom affiché|persona|name|nom|prénom)\W{1,4}"
+    re.compile(r"(?im)^\W*(?:display[_ ]name|nom affiché|persona|name|nom|prénom)"
+               r"[^\S\n]*[:=][^\S\n]*"
                r"([^\W\d_][\w' -]{0,40})"),
     re.compile(r"(?:[Yy]ou are|[Yy]ou play|[Tt]u es|[Vv]ous êtes|on behalf of|au nom de|pour le compte de) "
                r"([A-ZÀ-Ý][\w'-]+(?: [A-ZÀ-Ý][\w'-]+)?)"),
@@ -56,7 +58,7 @@ def read_scene(body: dict[str, Any]) -> Scene:
     return Scene(
         persona=_persona(system),
         lines=lines,
-        french=_is_french(" ".join(lines), system),
+        french=_is_french(" ".join(lines), " ".join(_contact_texts(turns)), system),
         calls=tuple(_calls(turns[newest + 1 :])),
         said="\n".join(_strings(body["messages"])),
     )
@@ -84,6 +86,7 @@ def _calls(turns: list[tuple[str, list[dict[str, Any]]]]) -> Iterator[tuple[str,
     return ((b["name"], b["id"] not in failed) for b in blocks if b["type"] == "tool_use")
 
 
+@lru_cache(maxsize=256)
 def _persona(system: str) -> str | None:
     for pattern in _NAMED:
         if found := pattern.search(system):
@@ -91,11 +94,19 @@ def _persona(system: str) -> str | None:
     return None
 
 
-def _is_french(text: str, system: str) -> bool:
-    french, english = len(_FRENCH.findall(text)), len(_ENGLISH.findall(text))
-    if french == english:
-        return len(_FRENCH.findall(system)) > len(_ENGLISH.findall(system))
-    return french > english
+def _is_french(*texts: str) -> bool:
+    """The first text that leans to one of the two languages decides: "ok" alone does not."""
+    for text in texts:
+        french, english = len(_FRENCH.findall(text)), len(_ENGLISH.findall(text))
+        if french != english:
+            return french > english
+    return False
+
+
+def _contact_texts(turns: list[tuple[str, list[dict[str, Any]]]]) -> Iterator[str]:
+    for role, blocks in turns:
+        if role == "user":
+            yield from _chat_lines([block["text"] for block in blocks if block["type"] == "text"])
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:

@@ -25,12 +25,23 @@ class Options:
 
 
 @dataclass(slots=True)
-class Spent:
-    """What was used at one moment, for the rate-limit headers."""
+class LastMinute:
+    """One model's use in the last sixty seconds, for the rate-limit headers. Sums run along."""
 
-    at: float
-    input_tokens: int
-    output_tokens: int
+    uses: deque[tuple[float, int, int]] = field(default_factory=deque)
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def add(self, at: float, input_tokens: int, output_tokens: int) -> None:
+        self.uses.append((at, input_tokens, output_tokens))
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+
+    def forget_before(self, at: float) -> None:
+        while self.uses and self.uses[0][0] < at:
+            _, input_tokens, output_tokens = self.uses.popleft()
+            self.input_tokens -= input_tokens
+            self.output_tokens -= output_tokens
 
 
 @dataclass(slots=True)
@@ -44,7 +55,7 @@ class Simulator:
     scripts: Scripts = field(default_factory=Scripts)
     journal: Journal = field(default_factory=Journal)
     outages: Outages = field(init=False)
-    recent: dict[str, deque[Spent]] = field(default_factory=dict)
+    recent: dict[str, LastMinute] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.outages = Outages(self.clock)
@@ -58,11 +69,10 @@ class Simulator:
         self.recent.clear()
 
     def spend(self, model: str, input_tokens: int, output_tokens: int) -> None:
-        self.recent.setdefault(model, deque()).append(Spent(self.clock.now(), input_tokens, output_tokens))
+        self.recent.setdefault(model, LastMinute()).add(self.clock.now(), input_tokens, output_tokens)
 
     def spent_in_last_minute(self, model: str) -> tuple[int, int, int]:
         """Requests, input tokens (cache reads are free of limits) and output tokens of one model."""
-        recent = self.recent.setdefault(model, deque())
-        while recent and recent[0].at < self.clock.now() - MINUTE:
-            recent.popleft()
-        return len(recent), sum(s.input_tokens for s in recent), sum(s.output_tokens for s in recent)
+        recent = self.recent.setdefault(model, LastMinute())
+        recent.forget_before(self.clock.now() - MINUTE)
+        return len(recent.uses), recent.input_tokens, recent.output_tokens

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from workers.simulator.refusals import ErrorType, Refused
 
 MAX_REQUEST_BYTES = 32 * 1024 * 1024
+TOO_LARGE = "Request exceeds the maximum size"
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 
@@ -18,7 +19,7 @@ def parse(raw: bytes) -> tuple[str, dict[str, Any]]:
         Refused: too large, not UTF-8, not JSON, a lone surrogate, or not an object.
     """
     if len(raw) > MAX_REQUEST_BYTES:
-        raise Refused("Request exceeds the maximum size", ErrorType.TOO_LARGE)
+        raise Refused(TOO_LARGE, ErrorType.TOO_LARGE)
     try:
         text = raw.decode("utf-8")
         body = json.loads(text, parse_constant=_no_constant)

@@ -51,7 +51,8 @@ def _check_answers(n: int, blocks: list[dict[str, Any]], open_calls: list[str]) 
         if call_id not in open_calls:
             raise Refused(
                 f"messages.{n}.content.{at}: unexpected `tool_use_id` found in `tool_result` blocks: "
-                f"{call_id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+                f"{call_id}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
             )
         if call_id in answered:
             raise Refused(

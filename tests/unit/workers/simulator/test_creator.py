@@ -1,0 +1,195 @@
+"""How the scripted creator plays: from the request alone, in a fixed rhythm, honest about what it is."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from workers.simulator.answers import compose
+from workers.simulator.creator import improvise
+from workers.simulator.creator_lines import FOLLOW_UPS_ENGLISH, FOLLOW_UPS_FRENCH, TOPICS
+
+SEND = {
+    "name": "send_message",
+    "input_schema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+}
+PLAN = {
+    "name": "set_plan",
+    "input_schema": {"type": "object", "properties": {"plan": {"type": "string"}}, "required": ["plan"]},
+}
+SYSTEM = [
+    {"type": "text", "text": "You write for a creator."},
+    {"type": "text", "text": "Persona\ndisplay_name: Léa Martin\nSoft."},
+]
+CONTEXT = {"type": "text", "text": "[CONTEXT]\nThe plan so far: thanks, good night, are you a bot?"}
+
+
+def heard(*lines: str) -> dict[str, Any]:
+    content = [{"type": "text", "text": f"[20:15] {line}"} for line in lines]
+    return {"role": "user", "content": [*content, CONTEXT]}
+
+
+def request(*messages: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"system": SYSTEM, "tools": [SEND, PLAN], "messages": list(messages), **changes}
+
+
+def play(body: dict[str, Any], *, refuse: bool = False) -> list[list[str]]:
+    """Runs the tool loop; per turn, the calls made, or the text that ends it in brackets."""
+    turns = []
+    for _ in range(10):
+        answer = compose(improvise(body))
+        if answer.stop != "tool_use":
+            return [*turns, [f"({answer.content[0]['text']})"]]
+        turns.append([block["name"] for block in answer.content])
+        results = [
+            {"type": "tool_result", "tool_use_id": block["id"], "content": "-", "is_error": refuse}
+            for block in answer.content
+        ]
+        more = [{"role": "assistant", "content": list(answer.content)}, {"role": "user", "content": results}]
+        body = {**body, "messages": [*body["messages"], *more]}
+    raise AssertionError("the creator did not come to an end")
+
+
+def first_line(*lines: str, **changes: Any) -> str:
+    calls = improvise(request(heard(*lines), **changes)).calls
+    return str(next(call["input"]["text"] for call in calls if call["name"] == "send_message"))
+
+
+def test_a_question_gets_a_plan_a_line_and_a_question_back() -> None:
+    assert play(request(heard("Salut, tu fais quoi ?"))) == [
+        ["set_plan", "send_message"],
+        ["send_message"],
+        ["(Réponse prête.)"],
+    ]
+
+
+def test_a_remark_gets_one_line() -> None:
+    assert play(request(heard("I love the mountains"))) == [
+        ["set_plan", "send_message"],
+        ["(The reply is ready.)"],
+    ]
+
+
+def test_one_call_at_a_time_when_parallel_calls_are_off() -> None:
+    choice = {"type": "auto", "disable_parallel_tool_use": True}
+
+    assert play(request(heard("Merci"), tool_choice=choice)) == [
+        ["set_plan"],
+        ["send_message"],
+        ["(Réponse prête.)"],
+    ]
+
+
+def test_refusals_end_the_run() -> None:
+    assert play(request(heard("Merci")), refuse=True) == [
+        ["set_plan", "send_message"],
+        ["send_message"],
+        ["send_message"],
+        ["(Réponse prête.)"],
+    ]
+
+
+def test_only_offered_tools_are_called_with_fitting_arguments() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"text": {"type": "string", "maxLength": 12}, "tone": {"enum": ["soft", "loud"]}},
+        "required": ["text", "tone"],
+    }
+    (call,) = improvise(
+        request(heard("Hello"), tools=[{"name": "send_message", "input_schema": schema}])
+    ).calls
+
+    assert call["name"] == "send_message"
+    assert len(call["input"]["text"]) <= 12
+    assert call["input"]["tone"] == "soft"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("t'es un bot ?", r"assistant .* (pour|au nom de) Léa Martin"),
+        ("tu es une vraie personne ?", r"assistant .* (pour|au nom de) Léa Martin"),
+        ("are you a real human?", r"assistant (replying|writing) .* Léa Martin"),
+        ("am I talking to an AI?", r"assistant (replying|writing) .* Léa Martin"),
+    ],
+)
+def test_asked_what_it_is_it_says_so(line: str, answer: str) -> None:
+    assert re.search(answer, first_line(line))
+
+
+@pytest.mark.parametrize("line", ["j'ai faim", "je n'ai pas aimé", "c'est humain", "I am hungry"])
+def test_words_that_only_look_like_the_question_are_small_talk(line: str) -> None:
+    assert "assistant" not in first_line(line)
+
+
+def test_no_line_claims_to_be_a_person() -> None:
+    lines = [*FOLLOW_UPS_FRENCH, *FOLLOW_UPS_ENGLISH]
+    for topic in TOPICS.values():
+        lines += [*topic.french, *topic.english]
+
+    claims = re.compile(
+        r"humain|human|vraie? personne|real (person|girl|me)|pas un (bot|robot)|not a (bot|robot)", re.I
+    )
+    assert [line for line in lines if claims.search(line)] == []
+
+
+def test_the_language_is_the_contacts_and_a_bare_word_keeps_it() -> None:
+    french = first_line("Coucou, ça va ?")
+    history = [heard("Coucou, ça va ?"), {"role": "assistant", "content": french}]
+    body = request(*history, heard("ok"))
+
+    assert french in TOPICS_FRENCH
+    assert improvise(body).calls[1]["input"]["text"] in TOPICS_FRENCH
+    assert first_line("Hey, how are you?") not in TOPICS_FRENCH
+
+
+TOPICS_FRENCH = {line for topic in TOPICS.values() for line in topic.french}
+
+
+def test_a_line_is_never_said_twice() -> None:
+    messages: list[dict[str, Any]] = []
+    said = []
+    for n in range(40):
+        messages.append(heard("Tu es magnifique"))
+        said.append(improvise(request(*messages)).calls[1]["input"]["text"])
+        call = {"type": "tool_use", "id": f"c{n}", "name": "send_message", "input": {"text": said[-1]}}
+        done = {"type": "tool_result", "tool_use_id": f"c{n}", "content": "queued"}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [done]}]
+
+    assert len(set(said)) == 40
+
+
+def test_the_same_request_gets_the_same_answer_and_other_words_another() -> None:
+    lines = {first_line(f"ma journée numéro {n}") for n in range(20)}
+
+    assert first_line("ma journée numéro 1") == first_line("ma journée numéro 1")
+    assert len(lines) > 2
+
+
+def test_without_tools_it_sums_up() -> None:
+    body = request(heard("J'adore la musique"), tools=[])
+
+    assert (
+        improvise(body).text == "Échange amical, ton détendu. Dernier sujet : musique. Rien n'a été promis."
+    )
+
+
+def test_a_review_passes_and_another_format_gets_its_smallest_value() -> None:
+    review = {"type": "object", "properties": {"verdict": {}, "issues": {}}}
+    intent = {"type": "object", "properties": {"intent": {"enum": ["chat", "buy"]}}, "required": ["intent"]}
+
+    def answer(schema: dict[str, Any]) -> Any:
+        output = {"format": {"type": "json_schema", "schema": schema}}
+        return json.loads(improvise(request(heard("Hi"), output_config=output)).text or "")
+
+    assert answer(review) == {"verdict": "ok", "issues": []}
+    assert answer(intent) == {"intent": "chat"}
+
+
+def test_a_forced_tool_is_called() -> None:
+    choice = {"type": "tool", "name": "set_plan"}
+
+    assert [call["name"] for call in improvise(request(heard("Hi"), tool_choice=choice)).calls] == [
+        "set_plan"
+    ]
