@@ -51,11 +51,11 @@ class EngineProcess:
             await self._be_ready()
             return await self._exchange(frames.encoded(head, body))
         except BaseException:
-            await asyncio.shield(self.stop())
+            await asyncio.shield(self.stop(patience=0))
             raise
 
-    async def stop(self) -> None:
-        """End the program; nothing to do when there is none."""
+    async def stop(self, patience: float = PATIENCE_SECONDS) -> None:
+        """End the program, by force after `patience` seconds; nothing to do when there is none."""
         process, writer = self._process, self._writer
         self._process = self._reader = self._writer = None
         if writer is not None:
@@ -63,7 +63,7 @@ class EngineProcess:
             with suppress(OSError):
                 await writer.wait_closed()
         if process is not None:
-            await asyncio.to_thread(_end, process)
+            await asyncio.to_thread(_end, process, patience)
 
     async def _be_ready(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -99,10 +99,10 @@ class EngineProcess:
             raise EngineDied(type(error).__name__) from error
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """The closed socket asks it to leave; in the middle of a text it may not hear that at once."""
+def _end(process: subprocess.Popen[bytes], patience: float) -> None:
+    """The closed socket has asked it to leave; one that hangs does not hear that."""
     try:
-        process.wait(PATIENCE_SECONDS)
+        process.wait(patience)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
