@@ -64,6 +64,12 @@ def gone(pid: int) -> bool:
         return True
 
 
+def kill(pid: int) -> None:
+    """Returns when all its threads are gone; leaves the reaping to whoever started it."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
 async def until_gone(pid: int, seconds: float = 10) -> bool:
     end = time.monotonic() + seconds
     while not gone(pid) and time.monotonic() < end:
@@ -91,7 +97,9 @@ async def failure(speech: BuiltInSpeech, text: str, voice: str | None = None, la
         ("שלום, מה שלומך היום?", None, "fr", "he"),
     ],
 )
-async def test_speech_is_heard_for_as_long_as_it_says(text: str, voice: str | None, language: str, spoken_by: str) -> None:
+async def test_speech_is_heard_for_as_long_as_it_says(
+    text: str, voice: str | None, language: str, spoken_by: str
+) -> None:
     async with speaking() as speech:
         audio = await speech.say(text, voice, language)
 
@@ -150,6 +158,15 @@ async def test_a_voice_that_does_not_exist_is_named_and_not_tried_again() -> Non
     assert (failed.sentence, failed.retryable) == ("this engine has no voice klingon-9", False)
 
 
+@pytest.mark.parametrize(("voice", "language"), [("../../x", "fr"), ("roa/fr", "fr"), (None, "../x"), (None, "")])
+async def test_a_voice_is_a_name_and_not_a_path(voice: str | None, language: str) -> None:
+    async with speaking() as speech:
+        failed = await failure(speech, FRENCH, voice, language)
+
+    assert (failed.sentence, failed.retryable) == ("not the name of a voice or a language", False)
+    assert speech.processes[0].pid is None
+
+
 async def test_a_killed_program_fails_this_call_and_not_the_next() -> None:
     async with speaking() as speech:
         await speech.say("un", None, "fr")
@@ -170,8 +187,7 @@ async def test_a_killed_program_fails_this_call_and_not_the_next() -> None:
 async def test_a_program_killed_between_two_calls_is_not_missed() -> None:
     async with speaking() as speech:
         await speech.say("un", None, "fr")
-        os.kill(pid_of(speech), signal.SIGKILL)
-        await until_gone(pid_of(speech))
+        kill(pid_of(speech))
         after = await speech.say(FRENCH, None, "fr")
 
     assert heard(after)[1] > SPEECH_RMS
@@ -233,7 +249,7 @@ async def test_what_is_said_stands_in_no_command_line_and_no_key_reaches_the_pro
     finally:
         del os.environ["REPLIQUE_TEST_SECRET"]
 
-    assert command[1:] == ["-P", "-m", "workers.adapters.speech.engine_process", "espeak", "600"]
+    assert command[1:] == ["-P", "-m", "workers.adapters.speech.engine_process", "espeak"]
     assert "REPLIQUE_TEST_SECRET" not in environment
 
 
@@ -290,8 +306,7 @@ async def test_restarts_leave_no_process_and_no_descriptor() -> None:
         await speech.say("un", None, "fr")
         before = us.num_fds(), len(us.children())
         for _ in range(5):
-            os.kill(pid_of(speech), signal.SIGKILL)
-            await until_gone(pid_of(speech))
+            kill(pid_of(speech))
             await speech.say("un", None, "fr")
         after = us.num_fds(), len(us.children())
 

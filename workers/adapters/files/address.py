@@ -9,18 +9,22 @@ machine's own role.
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from obstore.exceptions import BaseError
-from obstore.store import ClientConfig, LocalStore, ObjectStore, RetryConfig, S3Store
+from obstore.store import LocalStore, ObjectStore, S3Store
 
 from schemas.settings import SettingsRefused
 from workers.adapters.files.store import ObjectFiles
 
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig
+
 S3_QUERY = {"endpoint", "region"}
 # Whoever calls waits for us, and a failed job comes back by itself: give up well before its lease ends.
-CLIENT: ClientConfig = {"connect_timeout": timedelta(seconds=3), "timeout": timedelta(seconds=30)}
-RETRY: RetryConfig = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
+CLIENT: "ClientConfig" = {"connect_timeout": timedelta(seconds=3), "timeout": timedelta(seconds=30)}
+RETRY: "RetryConfig" = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
 
 
 @dataclass(frozen=True, slots=True)

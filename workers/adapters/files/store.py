@@ -61,7 +61,7 @@ class ObjectFiles:
             with contextlib.suppress(FileMissing), _named_errors():
                 await obstore.delete_async(self._store, each)
 
-    async def _mime(self, path: str, found: obstore.GetResult) -> str:
+    async def _mime(self, path: str, found: "obstore.GetResult") -> str:
         if not self._labelled:
             return str(found.attributes.get("Content-Type", UNKNOWN_MIME))
         try:
@@ -72,7 +72,7 @@ class ObjectFiles:
             return UNKNOWN_MIME
 
 
-async def _chunks(found: obstore.GetResult) -> AsyncIterator[bytes]:
+async def _chunks(found: "obstore.GetResult") -> AsyncIterator[bytes]:
     with _named_errors():
         async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
             yield bytes(chunk)
@@ -83,8 +83,8 @@ def _named_errors(missing: Exception | None = None) -> Iterator[None]:
     """The library's errors quote paths and the store's answer; ours name the kind alone."""
     try:
         yield
-    except NotFoundError:
+    except (NotFoundError, FileNotFoundError):  # the library raises now the one, now the other
         raise missing or FileMissing("no such file") from None
-    except BaseError as error:
+    except (BaseError, OSError) as error:
         kind = type(error).__name__.removesuffix("Error")
         raise FilesUnavailable(f"the file store did not do it ({kind})", kind=kind) from None

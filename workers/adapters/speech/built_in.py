@@ -1,6 +1,7 @@
 """The port `Speech` on programs of this machine: eSpeak NG by default, Kokoro where it is installed."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,9 @@ from workers.adapters.speech.engine import EngineDied, EngineProcess
 from workers.adapters.speech.opus import finished
 from workers.adapters.speech.text import speakable
 from workers.adapters.speech.voices import voice_names
+
+# eSpeak NG looks names up as files: none may lead out of its folder of voices.
+VOICE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]{0,39}")
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +44,10 @@ class BuiltInSpeech:
     async def say(self, text: str, voice: str | None, language: str) -> Audio:
         """`voice` is the engine's own name (`fr`, `en-us+f3`), or None for the language's."""
         words = speakable(text)
-        request = {"voices": [voice] if voice else voice_names(language, words), "language": language}
+        voices = [voice] if voice else voice_names(language, words)
+        if not all(VOICE_NAME.fullmatch(name) for name in [*voices, language]):
+            raise SpeechFailed("not the name of a voice or a language", retryable=False)
+        request = {"voices": voices, "language": language}
         try:
             async with asyncio.timeout(self._timeout_seconds), self._free_process() as process:
                 head, file = await process.ask(request, words.encode())

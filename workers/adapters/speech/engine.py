@@ -36,6 +36,8 @@ class EngineProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
+        self._bedtime: asyncio.TimerHandle | None = None
+        self._leaving: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int | None:
@@ -47,15 +49,19 @@ class EngineProcess:
         After any other end than an answer, a cancelled wait included, the program is ended: what it would still
         say belongs to nobody.
         """
+        self._stay()
         try:
             await self._be_ready()
-            return await self._exchange(frames.encoded(head, body))
+            answer = await self._exchange(frames.encoded(head, body))
         except BaseException:
             await asyncio.shield(self.stop(patience=0))
             raise
+        self._bedtime = asyncio.get_running_loop().call_later(self._idle_seconds, self._leave)
+        return answer
 
     async def stop(self, patience: float = PATIENCE_SECONDS) -> None:
         """End the program, by force after `patience` seconds; nothing to do when there is none."""
+        self._stay()
         process, writer = self._process, self._writer
         self._process = self._reader = self._writer = None
         if writer is not None:
@@ -65,21 +71,40 @@ class EngineProcess:
         if process is not None:
             await asyncio.to_thread(_end, process, patience)
 
+    def _stay(self) -> None:
+        if self._bedtime is not None:
+            self._bedtime.cancel()
+            self._bedtime = None
+
+    def _leave(self) -> None:
+        """Ours to decide, not the program's: it would leave just as the next text arrives."""
+        self._leaving = asyncio.get_running_loop().create_task(self.stop())
+
     async def _be_ready(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
         await self.stop()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = await asyncio.to_thread(self._start, theirs)
-        self._reader, self._writer = await asyncio.open_connection(sock=ours)
+        try:
+            await self._start()
+        except OSError as error:
+            raise EngineDied(f"did not start: {error.strerror}") from error
         hello, _ = await self._exchange(b"")
         if "error" in hello:
             hint = MISSING.format(extra=EXTRA[self._engine])
             raise SpeechFailed(f"the voice {self._engine} cannot be used: {hello['error']}; {hint}", retryable=False)
 
-    def _start(self, channel: socket.socket) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-P", "-m", PROGRAM, self._engine, str(self._idle_seconds)]
+    async def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = self._program(theirs)
+            self._reader, self._writer = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            ours.close()
+            raise
+
+    def _program(self, channel: socket.socket) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", PROGRAM, self._engine]
         kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
         return subprocess.Popen(  # noqa: S603
             command, cwd="/", env=kept | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},

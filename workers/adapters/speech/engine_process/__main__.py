@@ -14,7 +14,7 @@ ENGINES = ("espeak", "kokoro")
 Request = tuple[dict[str, Any], bytes]
 
 
-def main(engine: str, idle_seconds: str) -> None:
+def main(engine: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the product, which then closes the socket
     channel = _take_channel()
     try:
@@ -29,10 +29,7 @@ def main(engine: str, idle_seconds: str) -> None:
     requests: queue.Queue[Request] = queue.Queue()
     threading.Thread(target=_listen, args=(channel, requests), daemon=True).start()
     while True:
-        try:
-            head, text = requests.get(timeout=float(idle_seconds))
-        except queue.Empty:
-            return
+        head, text = requests.get()
         _answer(channel, _spoken(speaker, sound, head, text))
 
 
