@@ -45,8 +45,13 @@ def s3_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`s3://files/test?endpoint=…` of a real S3 server with one bucket."""
     folder, port = tmp_path_factory.mktemp("s3"), free_port()
     (folder / "files").mkdir()
-    environment = os.environ | {"NANIO_ACCESS_KEY": KEYS.access_key_id, "NANIO_SECRET_KEY": KEYS.secret_access_key}
-    command = [str(Path(sys.executable).with_name("nanio")), "serve", "--host", "127.0.0.1", "--port", str(port)]
+    path = os.pathsep.join(filter(None, sys.path))
+    environment = os.environ | {
+        "PYTHONPATH": path,
+        "NANIO_ACCESS_KEY": KEYS.access_key_id,
+        "NANIO_SECRET_KEY": KEYS.secret_access_key,
+    }
+    command = [sys.executable, "-m", "nanio", "serve", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--data-dir", str(folder), "--no-access-log", "--log-level", "error"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:

@@ -68,6 +68,8 @@ def _bucket(url: str, keys: S3Keys | None) -> ObjectStore:
     if keys is not None:
         options |= {"access_key_id": keys.access_key_id, "secret_access_key": keys.secret_access_key}
     named = {name: value for name, value in options.items() if value}
-    client: ClientConfig = {**CLIENT, "allow_http": named.get("endpoint", "").startswith("http://")}
+    client = CLIENT.copy()
+    if named.get("endpoint", "").startswith("http://"):
+        client["allow_http"] = True
     prefix = address.path.strip("/") or None
     return S3Store(address.netloc, prefix=prefix, client_options=client, retry_config=RETRY, config=named)  # type: ignore[arg-type]

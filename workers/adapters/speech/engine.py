@@ -106,8 +106,10 @@ class EngineProcess:
     def _program(self, channel: socket.socket) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", "-m", PROGRAM, self._engine]
         kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+        # What we can import, the program can too, however it came to be on our path.
+        path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
         return subprocess.Popen(  # noqa: S603
-            command, cwd="/", env=kept | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+            command, cwd="/", env=kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
             stdin=channel.fileno(), stdout=channel.fileno(), stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
