@@ -9,6 +9,8 @@ from schemas.agent import Kept, Step
 from schemas.claims import Endpoint, Posted
 from schemas.jobs import Hint
 from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
+from schemas.media import FileStream, StoredFile
+from schemas.speech import Audio
 
 
 class Clock(Protocol):
@@ -57,4 +59,34 @@ class Channel(Protocol):
 
     async def post(self, endpoint: Endpoint | None, webhook_id: str, body: str) -> Posted:
         """One attempt; never raises. The same `webhook_id` and body may come again. None: the built-in inbox."""
+        ...
+
+
+class Speech(Protocol):
+    """Reads a text aloud. Raises `schemas.speech.SpeechFailed`, nothing else."""
+
+    async def say(self, text: str, voice: str | None, language: str) -> Audio:
+        """One attempt. `voice` as a persona names it (`schemas.speech.Voice`), `language` a tag such as `fr-FR`."""
+        ...
+
+
+class Files(Protocol):
+    """Keeps whole files by key. Raises the errors of `schemas.media`, nothing else; every call may be made again."""
+
+    async def put(self, key: str, content: bytes, mime: str) -> None:
+        """Store, or replace what was there. A reader sees the old or the new whole, never a part."""
+        ...
+
+    async def get(self, key: str) -> StoredFile:
+        """Raises `FileMissing`."""
+        ...
+
+    async def stream(self, key: str) -> FileStream:
+        """As `get`, in pieces, for what may be large. Raises `FileMissing`."""
+        ...
+
+    async def exists(self, key: str) -> bool: ...
+
+    async def delete(self, key: str) -> None:
+        """Also fine when it is not there."""
         ...
