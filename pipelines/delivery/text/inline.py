@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import regex
 
-from pipelines.delivery.text.links import trimmed
+from pipelines.delivery.text.links import ADDRESS, trimmed
 
 _TOKEN = regex.compile(
     r"""
@@ -15,11 +15,11 @@ _TOKEN = regex.compile(
       \(\s{0,3}(?:<(?P<angled>[^<>\n]{1,2000})>|(?P<target>(?:[^\s()<>]|\([^\s()<>]{0,500}\)){1,2000}))
       (?:\s{1,3}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?\s{0,3}\)
     | <(?P<auto>(?:https?://|mailto:)[^\s<>]{1,2000}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5})>
-    | (?P<bare>(?<![\w@])(?:https?://|www\.)[^\s<>"«»“”`\\^{}|]+)
+    | (?P<bare>ADDRESS)
     | \\(?P<escaped>[!-/:-@\[-`{-~])
     | (?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)
     | (?P<mark>(?<!\*)\*{1,3}(?!\*)|(?<!_)_{1,3}(?!_))
-    """,
+    """.replace("ADDRESS", ADDRESS),
     regex.VERBOSE | regex.DOTALL | regex.IGNORECASE,
 )
 _SUBSTANCE = regex.compile(r"[\p{L}\p{N}\p{Extended_Pictographic}\p{Emoji_Presentation}]")

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import regex
 
-_ADDRESS = regex.compile(r"(?<![\w@])(?:https?://|www\.)[^\s<>\"«»“”`\\^{}|]+", regex.IGNORECASE)
+# Scripts that run words together, or set no space before a link, may stand right before one.
+ADDRESS = r"(?<![\p{Script=Latin}\p{N}_@])(?:https?://|www\.)[^\s<>\"«»“”`\\^{}|]+"
+_ADDRESS = regex.compile(ADDRESS, regex.IGNORECASE)
 _TAIL = "?!.,:;*_~'’\"…)]。、，！？،؟"
 _BRACKETS = {")": "(", "]": "["}
 

@@ -24,11 +24,12 @@ _END = regex.compile(
 # Punctuation that French sets apart must not begin a piece, nor « end one; spaces that do not break never cut.
 _BLANK = regex.compile(r"(?<![«\s])[^\S\u00a0\u202f\u2007]+(?![\s!?:;»%€$])")
 _LAST_WORD = regex.compile(r"[\p{L}\p{N}.°]+$")
-_NEXT_IS_LOWER = regex.compile(r"\s*\p{Ll}")
-_PEOPLE = ("m", "mm", "mme", "mlle", "mr", "mrs", "ms", "dr", "pr", "me", "st", "ste", "prof")
-_REFERENCES = ("cf", "p", "ex", "p.ex", "e.g", "i.e", "vs", "fig", "art", "n°", "tél", "tel", "av")
-_ABBREVIATIONS = frozenset((*_PEOPLE, *_REFERENCES))
-_OPEN_ENDED = frozenset(("etc", "approx", "env", "min", "max", "h", "s"))
+_NO_BEGINNING = regex.compile(r"\s*[\p{Ll}\p{Nd}]")
+_ABBREVIATIONS = frozenset(
+    ("m", "mm", "mme", "mlle", "mr", "mrs", "ms", "dr", "pr", "st", "ste", "prof", "cf", "vs", "p.ex", "e.g", "i.e")
+)
+# Words too, or ends of sentences: abbreviations only where what follows does not begin a sentence.
+_SOMETIMES = frozenset(("etc", "approx", "env", "min", "max", "ex", "p", "n", "fig", "art", "tél", "tel", "av"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +101,24 @@ def _sentence_ends(text: str) -> Iterator[int]:
 
 def _goes_on(text: str, found: "regex.Match[str]") -> bool:
     """Whether the sentence continues behind this mark: "M. Dupont", "je… ne sais pas", "etc. mais"."""
-    stop, lower = found["stop"], _NEXT_IS_LOWER.match(text, found.end()) is not None
+    stop, goes_on = found["stop"], _NO_BEGINNING.match(text, found.end()) is not None
     if stop.startswith(("…", "..")) and not found["emoji"]:
-        return lower
+        return goes_on
     if found["close"] and "»" in found["close"]:
-        return lower
+        return goes_on
     if stop != "." or found["close"] or found["emoji"]:
         return False
     word = _LAST_WORD.search(text[max(0, found.start() - 12) : found.start()])
-    return word is not None and _is_abbreviation(word[0], lower, text, found.start() - len(word[0]))
+    return word is not None and _is_abbreviation(word[0], goes_on, text, found.start() - len(word[0]))
 
 
-def _is_abbreviation(word: str, lower: bool, text: str, begin: int) -> bool:
+def _is_abbreviation(word: str, goes_on: bool, text: str, begin: int) -> bool:
     if word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper()):
         return True
     if word.isdigit():
         # "2. Deuxièmement": the number of a list item, not the end of a sentence.
         return text[:begin].rstrip(" \t")[-1:] in ("", "\n")
-    return lower and word.lower() in _OPEN_ENDED
+    return goes_on and word.lower() in _SOMETIMES
 
 
 def _past_blanks(measured: _Measured, start: int, end: int) -> int:
