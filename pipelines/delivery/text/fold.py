@@ -22,7 +22,8 @@ _ACCENTS = regex.compile(
 )
 _OVERRIDDEN = regex.compile(r"\u202e([^\u202a-\u202e\u2066-\u2069\n]*)\u202c?")
 _RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}]")
-_ASTRAY = r"(?<![\w\p{M}])", r"(?![\w\p{M}])"
+# Unlike in `re`, \w holds the vowel marks of Indic and Thai too: without them a phrase would be found inside words.
+_WHOLE = r"(?<!\w)", r"(?!\w)"
 
 
 def fold(text: str) -> str:
@@ -40,13 +41,12 @@ def fold(text: str) -> str:
 def holds(text: str, phrase: str) -> bool:
     """Whether the folded `phrase` stands in the folded `text` as whole words, in any script. Blank: False."""
     sought = fold(phrase)
-    return bool(sought) and regex.search(regex.escape(sought).join(_ASTRAY), fold(text)) is not None
+    return bool(sought) and regex.search(regex.escape(sought).join(_WHOLE), fold(text)) is not None
 
 
 def _decomposed(text: str) -> str:
-    """Compatibility forms apart and caseless, until nothing changes: folding case can make new compositions."""
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return folded if folded == text else _decomposed(folded)
+    """Compatibility forms apart and caseless; apart again, for folding case can make new compositions."""
+    return unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
 
 
 def _turned(run: str) -> str:

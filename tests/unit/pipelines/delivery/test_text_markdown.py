@@ -33,10 +33,27 @@ ACTIONS = {
 
 NOT_MARKDOWN = [
     *("5 * 3 = 15 et 2*4*8", "5 *3 et 4* 2", "2 ** 3 ** 4", "10€* … *hors frais", "* hors frais", "* rire * t'es bête"),
-    *("snake_case_name", "f**k this sh**t", "p*tain de m*rde", "^_^ *_* T_T -_- >_< o_O (*_*)", "*_* salut *_*"),
+    *(
+        "snake_case_name",
+        "f**k this sh**t",
+        "p*tain de m*rde",
+        "sale *m*rde",
+        "*…* **!**",
+        "^_^ *_* T_T -_- >_< o_O (*_*)",
+        "*_* salut *_*",
+    ),
     *("prix : ~~50~~ 40 €", "~5 € ~ 6 €", "<3 tu me manques", "a < b > c", "#hashtag", "+ 5 € de frais", "> 18 ans"),
     *("AT&T &foo; a&b", "C:\\Users", "[x]", "[a][1] [vide]()", "1986. Une année", "**a* b", "salut*", "***", "---"),
-    *("```\npas fermé", "a | b", "| seul |", "", "- un\n- deux\n  - trois", "1. un\n2) deux", "- [ ] à faire"),
+    *(
+        "```\npas fermé",
+        "a | b",
+        "a | b | c\n--|--",
+        "| seul |",
+        "",
+        "- un\n- deux\n  - trois",
+        "1. un\n2) deux",
+        "- [ ] à faire",
+    ),
 ]
 
 ADDRESSES = [
@@ -44,6 +61,7 @@ ADDRESSES = [
     "http://ex.fr/?a=1&copy=2&amp;b",
     "(voir https://ex.fr/a_(b)).",
     "https://ex.fr/~moi/**x**/fin",
+    "_x https://ex.fr/(a_)",
 ]
 
 BLOCKS = {
@@ -59,6 +77,7 @@ BLOCKS = {
     "a | b\n--|--\n1 | 2": "- a: 1, b: 2",
     "| a | b |\n|---|---|": "a, b",
     "\n\nseul\n\n": "seul",
+    "un\r# Titre": "un\nTitre",
 }
 
 SPANS = {
