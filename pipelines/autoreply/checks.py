@@ -1,13 +1,11 @@
 """The local checks of a bubble, made when it is queued. Each says what to change."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pipelines.autoreply import leaks
-from pipelines.autoreply.folding import folded
 from pipelines.autoreply.repeats import is_repeat
+from pipelines.text import holds
 from schemas.resources import PersonaLimits
 
 
@@ -53,13 +51,7 @@ class LocalChecks:
 
 def banned_word(text: str, words: Iterable[str]) -> str | None:
     """The first of `words` in `text`, as whole words, without case and accents."""
-    plain = folded(text)
-    return next((word for word in words if folded(word).strip() and _whole(word).search(plain)), None)
-
-
-@lru_cache(maxsize=1024)
-def _whole(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(folded(word).strip())}(?!\w)")
+    return next((word for word in words if holds(text, word)), None)
 
 
 def _leak(text: str) -> str | None:

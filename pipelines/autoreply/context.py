@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from pipelines.llm.history import ASSISTANT, OPENING, USER
 from pipelines.llm.layout import Kept
-from pipelines.llm.text import clean
 from pipelines.memory.external import neutralised
+from pipelines.text import storable
 from schemas.conversation import Author, BubbleKind, Case, Turn
 from schemas.llm import Block, Message, Text, ToolResult, ToolUse
 
@@ -56,7 +56,7 @@ def _our_calls(group: list[Turn]) -> list[Message]:
     results: list[Block] = []
     for turn in group:
         name, field = _CALLS[turn.kind]
-        use = ToolUse(_call_id(turn), name, {field: clean(turn.text)})
+        use = ToolUse(_call_id(turn), name, {field: storable(turn.text)})
         uses.append(use)
         results.append(ToolResult(use.id, SENT_BY_A_PERSON if turn.author is Author.OPERATOR else SENT))
     return [Message(ASSISTANT, tuple(uses)), Message(USER, tuple(results))]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.autoreply.folding import folded
+from pipelines.text import fold
 from schemas.resources import Disclosure
 
 _MACHINE = (
@@ -69,7 +69,7 @@ class Break:
 def first_break(texts: Iterable[str], mode: str) -> Break | None:
     """The first candidate that claims to be human, or, in mode `handover`, that admits to be an AI."""
     for n, text in enumerate(texts):
-        plain = " ".join(folded(text).split())
+        plain = " ".join(fold(text).split())
         if _CLAIM.search(plain):
             return Break(n, "claims_to_be_human")
         if mode == "handover" and _ADMISSION.search(plain):

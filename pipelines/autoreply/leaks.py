@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pipelines.autoreply.folding import folded, words_of
+from pipelines.autoreply.words import words_of
+from pipelines.text import fold
 
 _MARKUP = (
     (re.compile(r"<\|[^|\n]{0,60}\|>"), "a model's control mark"),
@@ -34,7 +35,7 @@ def markup_in(text: str) -> str | None:
 
 def internal_in(text: str) -> bool:
     """The text names our tools or marks."""
-    return _INTERNAL.search(folded(text)) is not None
+    return _INTERNAL.search(fold(text)) is not None
 
 
 def quotes(texts: Iterable[str], secret: str) -> bool:

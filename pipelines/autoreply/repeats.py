@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pipelines.autoreply.folding import words_of
+from pipelines.autoreply.words import words_of
 
 NEAR = 0.85
 """Share of common letter triples (Dice) from which two texts are the same sentence with a word changed."""

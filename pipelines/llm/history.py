@@ -7,7 +7,7 @@ tool call is answered in the very next message with the results in front, no res
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pipelines.llm.text import clean, clean_deep
+from pipelines.text import storable, storable_deep
 from schemas.llm import Block, Message, Raw, Text, ToolResult, ToolUse
 
 USER, ASSISTANT = "user", "assistant"
@@ -51,11 +51,11 @@ def _without_empty(messages: Iterable[Message]) -> Iterator[Message]:
 def _clean(block: Block) -> Block:
     """The block itself when it is clean, as nearly all are."""
     if isinstance(block, Text | ToolResult):
-        text = clean(block.text)
+        text = storable(block.text)
         return block if text is block.text else replace(block, text=text)
     if isinstance(block, ToolUse):
-        return replace(block, input=clean_deep(block.input))
-    return replace(block, block=clean_deep(block.block))
+        return replace(block, input=storable_deep(block.input))
+    return replace(block, block=storable_deep(block.block))
 
 
 def _is_empty(block: Block) -> bool:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from enum import StrEnum
 
-from pipelines.llm.text import clean
+from pipelines.text import storable
 
 
 class Source(StrEnum):
@@ -41,7 +41,7 @@ def wrapped(source: Source, text: str) -> str:
 def neutralised(text: str) -> str:
     """Every disguise of a reserved tag loses its opening bracket: any case, spacing, entities, full-width letters,
     characters without width. All other text stays as it is."""
-    text = clean(text)
+    text = storable(text)
     if _HARMLESS.fullmatch(text):
         return text
     seen = list(_seen_as(text))

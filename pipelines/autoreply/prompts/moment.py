@@ -4,8 +4,8 @@ import json
 from zoneinfo import ZoneInfo
 
 from pipelines.autoreply.prompts.persona import language_name
-from pipelines.llm.text import clean
 from pipelines.memory.external import Source, neutralised, wrapped
+from pipelines.text import storable
 from schemas.conversation import Case, Trigger
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -35,4 +35,4 @@ def context_block(case: Case, zone: ZoneInfo) -> str:
 
 
 def profile_text(case: Case) -> str:
-    return clean(json.dumps(case.contact.profile, ensure_ascii=False, sort_keys=True, separators=(", ", ": ")))
+    return storable(json.dumps(case.contact.profile, ensure_ascii=False, sort_keys=True, separators=(", ", ": ")))

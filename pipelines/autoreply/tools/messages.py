@@ -4,7 +4,7 @@ from pydantic import Field
 
 from pipelines.agent.tools import Args, Done, Effect, Outcome, Refused, Tool
 from pipelines.autoreply.draft import Draft
-from pipelines.llm.text import clean
+from pipelines.text import storable
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
 
@@ -22,7 +22,7 @@ class SendMessage(Tool[SendMessageArgs, Draft]):
     args = SendMessageArgs
 
     async def call(self, args: SendMessageArgs, state: Draft) -> Outcome:
-        text = clean(args.text).strip()
+        text = storable(args.text).strip()
         if not text:
             return Refused("text: it is empty. Write what the contact should read, and call send_message again.")
         if broken := state.checks.first_broken(text, state.texts):

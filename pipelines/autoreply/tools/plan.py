@@ -4,7 +4,7 @@ from pydantic import Field
 
 from pipelines.agent.tools import Args, Done, Effect, Outcome, Tool
 from pipelines.autoreply.draft import Draft
-from pipelines.llm.text import clean
+from pipelines.text import storable
 
 
 class SetPlanArgs(Args):
@@ -20,5 +20,5 @@ class SetPlan(Tool[SetPlanArgs, Draft]):
     args = SetPlanArgs
 
     async def call(self, args: SetPlanArgs, state: Draft) -> Outcome:
-        state.plan = clean(args.plan)
+        state.plan = storable(args.plan)
         return Done("[PLAN] noted.")

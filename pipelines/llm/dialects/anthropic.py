@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pipelines.llm.text import clean, clean_deep
+from pipelines.text import storable, storable_deep
 from schemas.llm import (
     Block,
     Message,
@@ -53,7 +53,7 @@ def from_wire(body: dict[str, Any], model: Model, request_id: str | None, latenc
     content = body.get("content")
     if body.get("type") != "message" or not isinstance(content, list):
         raise ValueError("the answer is not a message")
-    blocks: tuple[dict[str, Any], ...] = tuple(clean_deep(block) for block in content if isinstance(block, dict))
+    blocks: tuple[dict[str, Any], ...] = tuple(storable_deep(block) for block in content if isinstance(block, dict))
     text, calls = read_content(blocks)
     return ModelAnswer(
         content=blocks,
@@ -112,11 +112,11 @@ def _block(block: Block) -> dict[str, Any]:
 
 def _bare(block: Block) -> dict[str, Any]:
     if isinstance(block, Text):
-        return {"type": "text", "text": clean(block.text)}
+        return {"type": "text", "text": storable(block.text)}
     if isinstance(block, ToolUse):
-        return {"type": "tool_use", "id": block.id, "name": block.name, "input": clean_deep(block.input)}
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": storable_deep(block.input)}
     if isinstance(block, ToolResult):
-        wire = {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": clean(block.text)}
+        wire = {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": storable(block.text)}
         return {**wire, "is_error": True} if block.is_error else wire
     return dict(block.block)
 

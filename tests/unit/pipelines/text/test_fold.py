@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.delivery.text import fold, holds
+from pipelines.text import fold, holds
 
 FOLDED = {
     "L’ÉTÉ à l`hôtel": "l'ete a l'hotel",

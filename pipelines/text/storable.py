@@ -1,4 +1,4 @@
-"""Text that every store and every wire takes: no NUL, no lone surrogates."""
+"""Text that every store and every wire takes: no NUL, no lone surrogates. Nothing else changes: bytes matter here."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ _CLEAN = re.compile("[^\0\ud800-\udfff]*")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
-def clean(text: str) -> str:
+def storable(text: str) -> str:
     """Surrogate pairs become the character they mean, lone ones U+FFFD; NUL goes; all else stays as it is."""
     if _CLEAN.fullmatch(text):
         return text
@@ -16,12 +16,12 @@ def clean(text: str) -> str:
     return text.replace("\0", "")
 
 
-def clean_deep(value: Any) -> Any:
-    """`clean` for every string of a JSON value, keys included."""
+def storable_deep(value: Any) -> Any:
+    """`storable` for every string of a JSON value, keys included."""
     if isinstance(value, str):
-        return clean(value)
+        return storable(value)
     if isinstance(value, list):
-        return [clean_deep(item) for item in value]
+        return [storable_deep(item) for item in value]
     if isinstance(value, dict):
-        return {clean(key): clean_deep(item) for key, item in value.items()}
+        return {storable(key): storable_deep(item) for key, item in value.items()}
     return value

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import regex
 
-from pipelines.delivery.text.links import ADDRESS, trimmed
+from pipelines.text.links import ADDRESS, trimmed
 
 _TOKEN = regex.compile(
     r"""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.delivery.text import clean
+from pipelines.text import clean
 
 ANY_TEXT = st.text(st.characters(categories=("L", "M", "N", "P", "S", "Z", "C"), codec=None), max_size=80)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import regex
 
-from pipelines.delivery.text.clean import clean
-from pipelines.delivery.text.inline import inline
+from pipelines.text.clean import clean
+from pipelines.text.inline import inline
 
 _FENCE = regex.compile(r"[ ]{0,3}(`{3,}|~{3,})[ ]*[\w+#.-]*[ ]*")
 _HEADING = regex.compile(r"[ ]{0,3}#{1,6}[ \t]+(?P<title>.*)")

@@ -4,8 +4,8 @@ import unicodedata
 
 import regex
 
-from pipelines.delivery.text.clean import clean
-from pipelines.delivery.text.graphemes import graphemes
+from pipelines.text.clean import clean
+from pipelines.text.graphemes import graphemes
 
 # Letters that no normalisation takes apart, and apostrophes as keyboards and models write them.
 _LETTERS = str.maketrans(

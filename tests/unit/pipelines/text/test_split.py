@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipelines.delivery.text import LIMITS, Channel, Limit, Unit, graphemes, split
+from pipelines.text import LIMITS, Channel, Limit, Unit, graphemes, split
 
 FAMILY = "👩‍❤️‍💋‍👨"
 

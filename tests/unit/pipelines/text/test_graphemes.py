@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.delivery.text import graphemes, head, length
+from pipelines.text import graphemes, head, length
 
 ONE_CHARACTER = {
     "family": "👩‍❤️‍💋‍👨",

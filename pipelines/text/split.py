@@ -7,9 +7,9 @@ from itertools import accumulate
 
 import regex
 
-from pipelines.delivery.text import links
-from pipelines.delivery.text.graphemes import graphemes
-from pipelines.delivery.text.limits import Limit
+from pipelines.text import links
+from pipelines.text.graphemes import graphemes
+from pipelines.text.limits import Limit
 
 # An end of a sentence takes with it what closes it: quotes (French ones stand apart), brackets, emoji.
 _END = regex.compile(

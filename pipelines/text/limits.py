@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from pipelines.delivery.text.graphemes import length
+from pipelines.text.graphemes import length
 
 _SMALLEST = 4
 """A code point has up to four bytes: below that, some text could not be sent at all."""

@@ -3,25 +3,25 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.llm.text import clean, clean_deep
+from pipelines.text import storable, storable_deep
 
 
 def test_pairs_are_joined_lone_surrogates_replaced_and_nul_dropped() -> None:
-    assert clean("a\0\ud83d\ude00b\ud800c\udfff") == "a😀b\ufffdc\ufffd"
+    assert storable("a\0\ud83d\ude00b\ud800c\udfff") == "a😀b\ufffdc\ufffd"
 
 
 def test_families_and_flags_stay_whole() -> None:
     text = "👨‍👩‍👧 🇫🇷 ❤️ é e\u0301"
-    assert clean(text) == text
+    assert storable(text) == text
 
 
 def test_a_json_value_is_cleaned_in_depth() -> None:
-    assert clean_deep({"a\0": ["\ud800", 1, None, {"b": "x\0"}]}) == {"a": ["\ufffd", 1, None, {"b": "x"}]}
+    assert storable_deep({"a\0": ["\ud800", 1, None, {"b": "x\0"}]}) == {"a": ["\ufffd", 1, None, {"b": "x"}]}
 
 
 @given(st.text(alphabet=st.characters(codec=None, exclude_categories=())))
 def test_anything_becomes_utf8(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = storable(text)
 
     assert cleaned.encode().decode() == cleaned
-    assert clean(cleaned) == cleaned
+    assert storable(cleaned) == cleaned

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.delivery.text import rendered
+from pipelines.text import rendered
 
 EMPHASIS = {
     "Coucou **toi** 😘": "Coucou toi 😘",

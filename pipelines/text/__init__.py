@@ -1,0 +1,26 @@
+"""Text that survives: cleaned, rendered for a chat, split where a reader pauses, compared as a reader sees it."""
+
+from pipelines.text.clean import clean
+from pipelines.text.fold import fold, holds
+from pipelines.text.graphemes import graphemes, head, length
+from pipelines.text.limits import LIMITS, Channel, Limit, Unit
+from pipelines.text.markdown import rendered
+from pipelines.text.split import split
+from pipelines.text.storable import storable, storable_deep
+
+__all__ = [
+    "LIMITS",
+    "Channel",
+    "Limit",
+    "Unit",
+    "clean",
+    "fold",
+    "graphemes",
+    "head",
+    "holds",
+    "length",
+    "rendered",
+    "split",
+    "storable",
+    "storable_deep",
+]
