@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
+
 from schemas.settings import KEPT_NAMES
 from workers.cli.client import Gateway
 from workers.cli.demo import scenes
@@ -60,7 +62,7 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
             scenes.provision(stage, secret)
             scenes.three_in_a_row(stage)
             scenes.one_more(stage)
-            scenes.killed_while_thinking(stage, lambda: found.supervisor.child(WORKER).pid)
+            scenes.killed_while_thinking(stage, lambda: found.supervisor.child(WORKER).pid, lambda: _slow_model(found))
 
     telling = Telling(story)
     telling.start()
@@ -72,6 +74,13 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
         f"3 replies, {bubbles} bubbles, each delivered once, every signature verified, "
         f"in {time.monotonic() - began:.0f} s."
     )
+
+
+def _slow_model(found: Installation) -> None:
+    """Two calls take long enough for a person, or a busy machine, to kill their worker in between."""
+    if simulator := found.wiring.simulator:
+        slow = {"kind": "slow", "delay": 1.5, "next": 2, "time": "real"}
+        httpx2.post(f"{simulator.url}/_sim/faults", json=slow).raise_for_status()
 
 
 class Telling(threading.Thread):

@@ -16,7 +16,7 @@ from workers.cli.story import Story
 from workers.cli.terminal import Terminal
 
 LOOK_SECONDS = 0.1
-SCENE_SECONDS = 60.0
+SCENE_SECONDS = 90.0
 TOLD_BY_THE_RECEIVER = frozenset({"bubble"})
 
 
