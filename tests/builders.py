@@ -41,9 +41,13 @@ def a_turn(
     )
 
 
-def dialogue(*pairs: tuple[str, str], newest: Sequence[str] = ("et toi ?",), start: datetime = NOON) -> tuple[Turn, ...]:
+def dialogue(
+    *pairs: tuple[str, str], newest: Sequence[str] = ("et toi ?",), start: datetime = NOON
+) -> tuple[Turn, ...]:
     """Answered pairs (theirs, ours), then messages that wait for a reply; a minute between any two."""
-    spoken = [(author, text) for theirs, ours in pairs for author, text in ((Author.CONTACT, theirs), (Author.AI, ours))]
+    spoken = [
+        (author, text) for theirs, ours in pairs for author, text in ((Author.CONTACT, theirs), (Author.AI, ours))
+    ]
     waiting = [(Author.CONTACT, text) for text in newest]
     return tuple(
         a_turn(
@@ -75,7 +79,9 @@ def a_case(
         organization=Organization(OrgId(1), "acme", OrganizationSpec(**(organization or {}))),
         persona=Persona(PersonaId(1), "maya", PersonaSpec(**{"display_name": "Maya", **(persona or {})})),
         contact=Contact(
-            ContactId(1), "fan-7", **{"display_name": "Léo", "locale": "fr", "timezone": "Europe/Paris", **(contact or {})}
+            ContactId(1),
+            "fan-7",
+            **{"display_name": "Léo", "locale": "fr", "timezone": "Europe/Paris", **(contact or {})},
         ),
         conversation=ConversationId(1),
         conversation_name="c-12",

@@ -1,6 +1,5 @@
 """In-memory answers to the ports. Nothing else is faked."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -13,6 +12,10 @@ from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Stop, Too
 from tests.builders import NOON
 
 HAIKU = Model("anthropic", "claude-haiku-5-5")
+
+
+USAGE = Usage(input=100, output=10)
+RUN = RunId(7)
 
 
 @dataclass
@@ -41,7 +44,7 @@ class Line:
     text: str = ""
     stop: Stop | None = None
     takes: float = 0.0
-    usage: Usage = Usage(input=100, output=10)
+    usage: Usage = USAGE
 
 
 def calling(*calls: tuple[str, dict[str, Any]], **fields: Any) -> Line:
@@ -89,7 +92,7 @@ def _answer(line: Line, request: ModelRequest) -> ModelAnswer:
 class MemoryKeep:
     """Keeps the steps of a run, and answers what it was told to (FRESH when nothing is left to say)."""
 
-    run: RunId = RunId(7)
+    run: RunId = RUN
     answers: list[Kept] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     reserved: list[Reservation] = field(default_factory=list)
@@ -117,5 +120,3 @@ class FlatPrices:
         if model.name in self.unknown:
             return None
         return Decimal(usage.total_input + usage.output) / 1_000_000
-
-

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -73,15 +74,20 @@ class Tool(ABC, Generic[A, S]):
     async def call(self, args: A, state: S) -> Outcome: ...
 
     def spec(self) -> ToolSpec:
-        schema = _plain(self.args.model_json_schema())
-        description = str(schema.pop("description", self.name))
-        return ToolSpec(self.name, description, schema)
+        return _spec(self.name, self.args)
 
     def read(self, args: dict[str, Any]) -> A | Refused:
         try:
             return self.args.model_validate(args)
         except ValidationError as error:
             return Refused(f"{_wrong(error)}. Correct the arguments and call {self.name} again.")
+
+
+@lru_cache(maxsize=256)
+def _spec(name: str, args: type[Args]) -> ToolSpec:
+    """Made once: building a schema takes longer than the rest of a request."""
+    schema = _plain(args.model_json_schema())
+    return ToolSpec(name, str(schema.pop("description", name)), schema)
 
 
 def _plain(schema: Any) -> Any:

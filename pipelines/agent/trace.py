@@ -49,9 +49,9 @@ class Trace:
     def guard(self, code: Code | None, rule: str) -> None:
         self._add(TraceKind.GUARD, code=code.value if code else None, rule=rule)
 
-    def note(self, note: str, **facts: Any) -> None:
+    def note(self, note: str, /, **facts: Any) -> None:
         self._add(TraceKind.NOTE, note=note, **facts)
 
-    def _add(self, kind: TraceKind, **facts: Any) -> None:
+    def _add(self, kind: TraceKind, /, **facts: Any) -> None:
         if not self.muted:
             self._items.append(TraceItem(self.n, kind, self.clock.now(), facts))

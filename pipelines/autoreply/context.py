@@ -68,9 +68,9 @@ def _call_id(turn: Turn) -> str:
 
 def _stamped(turn: Turn, zone: ZoneInfo) -> str:
     """Attachments are named, not shown: an image in the prompt would be another prompt."""
-    parts = [neutralised(turn.text)] if turn.text.strip() else []
+    parts = [turn.text] if turn.text.strip() else []
     parts += [f"({attachment.type} attached)" for attachment in turn.attachments]
-    return f"[{turn.at.astimezone(zone):%H:%M}] {' '.join(parts)}"
+    return f"[{turn.at.astimezone(zone):%H:%M}] {neutralised(' '.join(parts))}"
 
 
 def _joined(messages: list[Message]) -> Iterator[Message]:

@@ -94,7 +94,7 @@ def _unanswered(failed: CallFailed, trace: Trace, limits: AgentParameters) -> De
         rule = f"{limits.timeout_seconds:g} seconds of work are over (TimeoutSeconds)"
         trace.guard(Code.TIMEOUT, rule)
         return Failure(Code.TIMEOUT, rule, trace.take(), failed.settled)
-    trace.note("the model did not answer", kind=kind.value, sentence=sentence)
+    trace.note("the model did not answer", failure=kind.value, sentence=sentence)
     if kind in _POINTLESS:
         return Failure(Code.MODELS_FAILED, sentence, trace.take(), failed.settled)
     retry_after = failed.failure.retry_after

@@ -45,14 +45,12 @@ class ReplyPrompt:
 
     def request(self, call: CallId, model: Model, run: Sequence[Message], tools: tuple[ToolSpec, ...]) -> ModelRequest:
         """`run` are the messages of this run: the moment's block, then answers and results in turn."""
-        # Made well formed first: a mark on a block that is dropped later would be lost.
-        messages = marked_messages(self.kept, well_formed(run), caching=self.caching)
         return ModelRequest(
             call=call,
             task=Task.REPLY,
             model=model,
             system=self.system,
-            messages=well_formed(messages),
+            messages=marked_messages(self.kept, well_formed(run), caching=self.caching),
             max_tokens=self.max_tokens,
             tools=sorted_tools(tools),
         )

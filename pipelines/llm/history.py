@@ -27,6 +27,11 @@ def well_formed(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(paired)
 
 
+def joined(head: Sequence[Message], tail: Sequence[Message]) -> tuple[Message, ...]:
+    """Two well formed conversations as one; where they meet, two messages of the user become one."""
+    return tuple(_merged([*head, *tail]))
+
+
 def call_id_of(block: Block) -> str | None:
     """The id of a tool call, whether ours or the provider's block."""
     if isinstance(block, ToolUse):
@@ -38,15 +43,16 @@ def call_id_of(block: Block) -> str | None:
 
 def _without_empty(messages: Iterable[Message]) -> Iterator[Message]:
     for message in messages:
-        blocks = tuple(_clean(block) for block in message.blocks)
-        kept = tuple(block for block in blocks if not _is_empty(block))
-        if kept:
-            yield replace(message, blocks=kept)
+        blocks = tuple(block for raw in message.blocks if not _is_empty(block := _clean(raw)))
+        if blocks:
+            yield message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
 def _clean(block: Block) -> Block:
+    """The block itself when it is clean, as nearly all are."""
     if isinstance(block, Text | ToolResult):
-        return replace(block, text=clean(block.text))
+        text = clean(block.text)
+        return block if text is block.text else replace(block, text=text)
     if isinstance(block, ToolUse):
         return replace(block, input=clean_deep(block.input))
     return replace(block, block=clean_deep(block.block))

@@ -7,6 +7,7 @@ docs/decisions/prompt-layout.md for the figures behind each mark.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.llm.history import joined
 from schemas.llm import Block, Message, Raw, Text, ToolResult, ToolSpec, ToolUse, Ttl
 
 LOOK_BACK = 15
@@ -41,9 +42,9 @@ def marked_system(blocks: Sequence[str], *, caching: bool) -> tuple[Text, ...]:
 
 
 def marked_messages(kept: Kept, run: Sequence[Message], *, caching: bool) -> tuple[Message, ...]:
-    """The kept messages, then this run's own, with the marks on the last kept block and on the very last one."""
+    """The kept messages, then this run's own, both well formed: marked on the last kept block and the very last."""
     if not caching:
-        return (*kept.messages, *run)
+        return joined(kept.messages, run)
     blocks = [block for message in kept.messages for block in message.blocks]
     marks: dict[int, Ttl] = {}
     if blocks:
@@ -51,8 +52,7 @@ def marked_messages(kept: Kept, run: Sequence[Message], *, caching: bool) -> tup
         previous = kept.previous
         if previous is not None and positions(blocks[previous + 1 :]) > LOOK_BACK:
             marks[previous] = KEPT
-    head = _with_marks(kept.messages, marks)
-    return (*head, *_tail_marked(run)) if run else head
+    return joined(_with_marks(kept.messages, marks), _tail_marked(run) if run else ())
 
 
 def positions(blocks: Iterable[Block]) -> int:

@@ -3,11 +3,14 @@
 import re
 from typing import Any
 
+_CLEAN = re.compile("[^\0\ud800-\udfff]*")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
     """Surrogate pairs become the character they mean, lone ones U+FFFD; NUL goes; all else stays as it is."""
+    if _CLEAN.fullmatch(text):
+        return text
     if _LONE.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\0", "")

@@ -27,6 +27,9 @@ RESERVED = ("external_content", "run_context")
 
 _ENTITY = re.compile(r"&(?:amp;)*(#x[0-9a-f]{1,8}|#[0-9]{1,8}|[a-z][a-z0-9]{1,30});?", re.IGNORECASE)
 _OPENERS = frozenset("<‹〈⟨❬❮⧼")
+_HARMLESS = re.compile("[^<&＜﹤" + "".join(sorted(_OPENERS)) + "]*")
+"""Nearly every message: nothing in it could open a tag."""
+
 _FAKE = re.compile("<[/\\\\]*(?:" + "|".join(tag.replace("_", "[-_]?") for tag in RESERVED) + ")")
 
 
@@ -39,6 +42,8 @@ def neutralised(text: str) -> str:
     """Every disguise of a reserved tag loses its opening bracket: any case, spacing, entities, full-width letters,
     characters without width. All other text stays as it is."""
     text = clean(text)
+    if _HARMLESS.fullmatch(text):
+        return text
     seen = list(_seen_as(text))
     shadow = "".join(char for char, _, _ in seen)
     out, end = [], 0

@@ -54,9 +54,9 @@ async def _twenty_turns(pipeline: ReplyPipeline, control: SimulatorControl, gap:
         assert [bubble.text for bubble in decision.bubbles] == [f"{ours} ({n})"]
     seen = await control.requests()
     assert [request.refused for request in seen if request.refused] == []
-    review = bill(seen, "review")
-    spent = bill(seen, "reply")
-    print(f"\n{gap}: reply {spent.read_share:.1%} read, {spent.times_cheaper:.2f}x; review {review.read_share:.1%} read")
+    review, spent = bill(seen, "review"), bill(seen, "reply")
+    shares = f"reply {spent.read_share:.1%} read, {spent.times_cheaper:.2f}x; review {review.read_share:.1%} read"
+    print(f"\n{gap}: {shares}")  # noqa: T201  (pytest -s shows the figures)
     return spent
 
 

@@ -51,7 +51,7 @@ class AnthropicModel:
                 **wire, extra_headers={CALL_HEADER: request.call}
             )
         except AnthropicError as error:
-            raise classify(error) from error
+            raise classify(error, self._clock.now()) from error
         return await response.read(), response.headers.get("request-id")
 
 

@@ -1,5 +1,7 @@
 """What a failed call at Anthropic means, by the type of the error and never by its wording."""
 
+import math
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 import anthropic
@@ -16,6 +18,10 @@ _BY_TYPE = {
     "request_too_large": FailureKind.CONTEXT_OVERFLOW,
 }
 _BY_STATUS = {
+    # An account in trouble is repaired by people while its jobs wait.
+    401: FailureKind.TRANSIENT,
+    402: FailureKind.SPEND_CAP,
+    403: FailureKind.TRANSIENT,
     408: FailureKind.TRANSIENT,
     409: FailureKind.TRANSIENT,
     413: FailureKind.CONTEXT_OVERFLOW,
@@ -27,10 +33,10 @@ _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 _TOO_LONG = "prompt is too long"
 
 
-def classify(error: anthropic.AnthropicError) -> ModelFailure:
-    """The sentence names the status and the provider's error type; it quotes nothing of the conversation."""
+def classify(error: anthropic.AnthropicError, now: datetime) -> ModelFailure:
+    """`now` is for waits that the provider names as a date. The sentence quotes nothing of the conversation."""
     if isinstance(error, anthropic.APIStatusError):
-        return _of_status(error)
+        return _of_status(error, now)
     if isinstance(error, anthropic.APIConnectionError):
         return _of_connection(error)
     return ModelFailure(FailureKind.PERMANENT, f"the provider's library refused the call: {type(error).__name__}")
@@ -41,9 +47,9 @@ def of_error_body(kind: str) -> ModelFailure:
     return ModelFailure(_BY_TYPE.get(kind, FailureKind.TRANSIENT), f"the provider answered 200 with {kind}")
 
 
-def _of_status(error: anthropic.APIStatusError) -> ModelFailure:
+def _of_status(error: anthropic.APIStatusError, now: datetime) -> ModelFailure:
     kind = _kind(error)
-    wait = _retry_after(error.response.headers.get("retry-after"))
+    wait = retry_after(error.response.headers.get("retry-after"), now)
     if kind is FailureKind.RATE_LIMITED and (wait is None or _code(error) in _SPEND_CODES):
         # No date means that waiting a moment does not help: the month's money is spent.
         kind, wait = FailureKind.SPEND_CAP, None
@@ -75,16 +81,16 @@ def _code(error: anthropic.APIStatusError) -> str | None:
     return getattr(error, "error_code", None)
 
 
-def _retry_after(header: str | None) -> float | None:
-    """Seconds. A date is turned into seconds by the caller's clock, which we do not have: it counts as a minute."""
+def retry_after(header: str | None, now: datetime) -> float | None:
+    """Seconds from now, for a number of seconds or an HTTP date; None for anything else."""
     if not header:
         return None
     try:
-        return max(float(header), 0.0)
+        seconds = float(header)
     except ValueError:
-        pass
-    try:
-        parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return 60.0
+        try:
+            at = parsedate_to_datetime(header)
+        except ValueError:
+            return None
+        seconds = (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds()
+    return max(seconds, 0.0) if math.isfinite(seconds) else None

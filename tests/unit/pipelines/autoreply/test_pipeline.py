@@ -1,0 +1,170 @@
+"""What becomes of a conversation: reply, silence, failure, or waiting for the provider."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from schemas.agent import TraceKind
+from schemas.decisions import Failure, Parked, Reply, Silence, SilenceReason
+from schemas.errors import Code, FailureKind, ModelFailure
+from schemas.llm import SettledCall, Task
+from tests.builders import a_case
+from tests.fakes import HAIKU, calling, done, sending
+from tests.replies import stage
+
+
+async def test_a_reply_carries_bubbles_plan_and_story() -> None:
+    on = stage(calling(("set_plan", {"plan": "ask about Lyon"}), ("send_message", {"text": "coucou"})), done())
+
+    decision = await on.run()
+
+    assert isinstance(decision, Reply)
+    assert ([bubble.text for bubble in decision.bubbles], decision.plan, decision.note, decision.call) == (
+        ["coucou"],
+        "ask about Lyon",
+        None,
+        None,
+    )
+    assert on.trace(decision, TraceKind.TOOL) == [
+        {
+            "tool": "set_plan",
+            "args": {"plan": "ask about Lyon"},
+            "result": "[PLAN] noted.",
+            "refused": False,
+            "reason": None,
+        },
+        {
+            "tool": "send_message",
+            "args": {"text": "coucou"},
+            "result": "Queued as candidate 0.",
+            "refused": False,
+            "reason": None,
+        },
+    ]
+
+
+async def test_left_on_read_plans_a_follow_up_in_the_morning_of_the_contact() -> None:
+    on = stage(calling(("set_plan", {"plan": "let him sleep"})), calling(("leave_on_read", {"reason": "bonne nuit"})))
+
+    decision = await on.run(a_case("bonne nuit", contact={"timezone": "America/New_York"}))
+
+    assert isinstance(decision, Silence)
+    assert (
+        decision.reason,
+        decision.code,
+        decision.detail,
+        decision.read,
+        decision.plan,
+        decision.follow_up_at,
+        decision.paused_until,
+    ) == (
+        SilenceReason.LEFT_ON_READ,
+        None,
+        "bonne nuit",
+        True,
+        "let him sleep",
+        datetime(2026, 11, 30, 14, 0, tzinfo=UTC),
+        None,
+    )
+
+
+async def test_a_pause_lasts_until_the_time_that_was_agreed() -> None:
+    until = "2026-12-03T18:00:00+01:00"
+    on = stage(calling(("conversation_pause", {"until": until, "reason": "holiday"})))
+
+    decision = await on.run()
+
+    assert isinstance(decision, Silence)
+    assert (decision.reason, decision.read, decision.paused_until, decision.follow_up_at) == (
+        SilenceReason.PAUSED,
+        True,
+        datetime(2026, 12, 3, 17, 0, tzinfo=UTC),
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("failure", "counts", "retry_after", "unknown"),
+    [
+        (ModelFailure(FailureKind.RATE_LIMITED, "429", 30.0), False, 30.0, False),
+        (ModelFailure(FailureKind.RATE_LIMITED, "429"), True, None, False),
+        (ModelFailure(FailureKind.SPEND_CAP, "429"), True, None, False),
+        (ModelFailure(FailureKind.OVERLOADED, "529"), True, None, False),
+        (ModelFailure(FailureKind.TRANSIENT, "refused"), True, None, False),
+        (ModelFailure(FailureKind.TIMEOUT, "slow"), True, None, True),
+        (ModelFailure(FailureKind.CUT, "cut"), True, None, True),
+    ],
+    ids=["429-dated", "429", "spend-cap", "overloaded", "transient", "timeout", "cut"],
+)
+async def test_a_provider_that_cannot_answer_now_parks_the_run(
+    failure: ModelFailure, counts: bool, retry_after: float | None, unknown: bool
+) -> None:
+    on = stage(sending("coucou"), failure)
+
+    decision = await on.run()
+
+    assert isinstance(decision, Parked)
+    cost = on.keep.reserved[-1].cost_usd if unknown else Decimal(0)
+    assert (decision.kind, decision.counts, decision.retry_after, decision.call) == (
+        failure.kind,
+        counts,
+        retry_after,
+        SettledCall("7.2.1", Task.REPLY, HAIKU, failure.kind.value, cost_usd=cost, unknown=unknown),  # type: ignore[arg-type]
+    )
+
+
+async def test_the_deadline_is_a_failure_whose_cost_nobody_knows() -> None:
+    on = stage(ModelFailure(FailureKind.DEADLINE, "too late"))
+
+    decision = await on.run()
+
+    assert isinstance(decision, Failure)
+    assert (decision.code, decision.reason) == (Code.TIMEOUT, "150 seconds of work are over (TimeoutSeconds)")
+    assert decision.call is not None
+    assert (decision.call.outcome, decision.call.unknown, decision.call.cost_usd) == (
+        "deadline",
+        True,
+        on.keep.reserved[0].cost_usd,
+    )
+
+
+@pytest.mark.parametrize("kind", [FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW])
+async def test_a_request_that_would_fail_again_is_given_up(kind: FailureKind) -> None:
+    decision = await stage(ModelFailure(kind, "no")).run()
+
+    assert isinstance(decision, Failure)
+    assert decision.code is Code.MODELS_FAILED
+
+
+async def test_a_reviewer_that_is_down_parks_the_run_with_the_reply_unsent() -> None:
+    on = stage(sending("coucou"), done(), reviews=(ModelFailure(FailureKind.OVERLOADED, "529"),))
+
+    decision = await on.run()
+
+    assert isinstance(decision, Parked)
+    assert decision.call is not None
+    assert (decision.call.task, decision.call.call) == (Task.REVIEW, "7.3.1")
+
+
+async def test_engine_v1_is_not_there_yet_and_the_trace_says_that_v2_answers() -> None:
+    for persona in ({"engine": "v1"}, {"agent": {"Enable": False}}):
+        on = stage(sending("coucou"), done())
+        decision = await on.run(a_case(persona=persona))
+
+        assert isinstance(decision, Reply)
+        assert on.trace(decision, TraceKind.NOTE) == [
+            {"note": "engine V1 is asked for and does not exist yet: V2 answers"}
+        ]
+
+
+async def test_an_organisation_may_choose_its_own_model() -> None:
+    on = stage(sending("coucou"), done())
+
+    await on.run(a_case(organization={"models": {"reply": "gpt-6-luna,claude-sonnet-5-5", "review": "nonsense"}}))
+
+    assert [str(request.model) for request in on.heard] == [
+        "anthropic:claude-sonnet-5-5",
+        "anthropic:claude-sonnet-5-5",
+        "anthropic:claude-haiku-5-5",
+    ]
