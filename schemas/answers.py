@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from schemas.access import Role
 from schemas.claims import CandidateState
 from schemas.conversation import Author, BubbleKind, HandledBy
-from schemas.http import Body, JobOut
+from schemas.http import Asked, Body, JobOut
 from schemas.resources import Name
 
 Item = TypeVar("Item")
@@ -39,10 +39,10 @@ class ApplyOut(Body):
     resources: list[Applied]
 
 
-class KeyIn(Body):
+class KeyIn(Asked):
     """`organization` is needed for the roles app and operator, and refused for the others."""
 
-    role: Role
+    role: Annotated[Role, Field(strict=False)]
     name: Annotated[str, Field(min_length=1, max_length=128)] | None = None
     organization: Name | None = None
 

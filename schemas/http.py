@@ -3,17 +3,21 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind, Trigger
-from schemas.resources import Locale, Name, Zone
+from schemas.resources import Locale, Name, Zone, rfc3339
 
 MAX_TEXT_BYTES = 65_536
 MAX_ATTACHMENTS = 20
 
 
-SentAt = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(9000, 1, 1, tzinfo=UTC))]
+SentAt = Annotated[
+    AwareDatetime,
+    Field(strict=False, ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(9000, 1, 1, tzinfo=UTC)),
+    BeforeValidator(rfc3339),
+]
 """As the upstream app says; only shown. Bounded, because a year 0 can be stored but not be read again."""
 
 
@@ -21,12 +25,18 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class AttachmentIn(Body):
+class Asked(Body):
+    """A body that callers send. Strict: `"5"` is no number, `1` is not true."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class AttachmentIn(Asked):
     type: Annotated[str, Field(min_length=1, max_length=64)]
     url: Annotated[str, Field(min_length=1, max_length=4096)]
 
 
-class ContactIn(Body):
+class ContactIn(Asked):
     id: Name
     name: Annotated[str, Field(max_length=256)] | None = None
     locale: Locale | None = None
@@ -34,7 +44,7 @@ class ContactIn(Body):
     profile: dict[str, Any] | None = None
 
 
-class MessageIn(Body):
+class MessageIn(Asked):
     """`POST /v1/messages`. `contact` is needed for the first message of a conversation."""
 
     id: Name
@@ -47,7 +57,7 @@ class MessageIn(Body):
     sent_at: SentAt | None = None
 
 
-class MessagePatch(Body):
+class MessagePatch(Asked):
     text: str | None = None
     attachments: list[AttachmentIn] | None = None
 

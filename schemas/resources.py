@@ -6,19 +6,29 @@ fractions allowed; money is a decimal string.
 
 import base64
 import binascii
+import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    AnyHttpUrl,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
 
 from schemas.ids import NAME_PATTERN
 from schemas.llm import Task
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
-Money = Annotated[Decimal, Field(ge=0, max_digits=14, decimal_places=4, allow_inf_nan=False)]
+Money = Annotated[Decimal, Field(strict=False, ge=0, max_digits=14, decimal_places=4, allow_inf_nan=False)]
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 Locale = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
@@ -33,6 +43,16 @@ NOTICE_RESPONSIBILITY = (
     "model provider's usage policy require that they know. By accepting you confirm that your application tells them "
     "before the first reply, and that your organisation answers for it."
 )
+
+
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})")
+
+
+def rfc3339(value: Any) -> Any:
+    """Lets a time through, or the text of one with its offset: no bare numbers, no naive times."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _RFC3339.fullmatch(value)):
+        return value
+    raise ValueError("not an RFC 3339 time with an offset, e.g. 2026-11-30T10:00:00+01:00")
 
 
 def _zone(name: str) -> str:
@@ -61,7 +81,7 @@ Models = Annotated[dict[str, Annotated[str, Field(min_length=1, max_length=1000)
 
 
 class Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=200_000)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, str_max_length=200_000)
 
 
 class Webhook(Spec):
@@ -147,7 +167,7 @@ class Pacing(Spec):
 class PersonaLimits(Spec):
     max_bubbles: int = Field(6, ge=1, le=20)
     max_chars: int = Field(1000, ge=1, le=10_000)
-    banned_words: tuple[str, ...] = ()
+    banned_words: Annotated[tuple[str, ...], Field(strict=False)] = ()
     max_vocal_per_day: int = Field(5, ge=0, le=100)
     links_per_day: int = Field(5, ge=0, le=100)
     spend_24h_flag: Money | None = None
@@ -162,7 +182,7 @@ class VoiceConsent(Spec):
     """Who allowed the voice, when, and where the proof lies."""
 
     owner: str
-    given_at: datetime
+    given_at: Annotated[datetime, Field(strict=False), BeforeValidator(rfc3339)]
     proof: str = ""
 
 

@@ -82,6 +82,7 @@ async def test_faults_are_named_by_field_and_nothing_is_kept(database_url: str) 
     documents = [
         {**ACME, "webhook": {"url": "https://x.test/in", "secret": "short"}, "models": {"replies": "x"}},
         {**MAYA, "agent": {"MaxIteration": 4}, "pacing": {"base_ms": -1}, "pipeline": "concierge"},
+        {**MAYA, "name": "lea", "control_window_seconds": "45", "debounce": {"quiet_seconds": True}},
         {"kind": "Rule", "name": "r"},
         {"name": "x"},
         {"kind": "Persona", "name": "no spaces"},
@@ -97,9 +98,11 @@ async def test_faults_are_named_by_field_and_nothing_is_kept(database_url: str) 
         "resources.1.pipeline",
         "resources.1.pacing.base_ms",
         "resources.1.agent.MaxIteration",
-        "resources.2.kind",
+        "resources.2.control_window_seconds",
+        "resources.2.debounce.quiet_seconds",
         "resources.3.kind",
-        "resources.4.name",
+        "resources.4.kind",
+        "resources.5.name",
     ]
     assert kept == 0
 

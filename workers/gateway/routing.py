@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from schemas.access import Caller
 from schemas.errors import NotFound
@@ -66,7 +66,12 @@ def parts_of(request: Request) -> Parts:
     return cast(Parts, request.app.state.parts)
 
 
-def caller_of(request: Request) -> Caller:
+async def _parts(request: Request) -> Parts:
+    # A dependency that is no coroutine would cost a thread each time.
+    return parts_of(request)
+
+
+async def _caller(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
 
 
@@ -77,8 +82,23 @@ def org_of(caller: Caller) -> OrgId:
     return caller.org
 
 
-The = Annotated[Parts, Depends(parts_of)]
-By = Annotated[Caller, Depends(caller_of)]
+def _digits(value: Any) -> Any:
+    if isinstance(value, str) and not value.isdecimal():
+        raise ValueError("not a whole number")
+    return value
+
+
+def _true_or_false(value: Any) -> Any:
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise ValueError("true or false")
+    return value
+
+
+Number = Annotated[int, BeforeValidator(_digits)]
+Truth = Annotated[bool, BeforeValidator(_true_or_false)]
+"""For query parameters: as JSON would write them, nothing else."""
+The = Annotated[Parts, Depends(_parts)]
+By = Annotated[Caller, Depends(_caller)]
 
 
 def answer(model: BaseModel, status: int = 200) -> Response:

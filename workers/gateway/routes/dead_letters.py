@@ -10,7 +10,7 @@ from schemas.answers import DeadLetterOut, Page
 from schemas.ids import DeadLetterId
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, Number, The, answer, known_number
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=GuardedRoute)
 
@@ -23,7 +23,7 @@ async def list_dead_letters(
     state: Literal["open", "retried", "purged"] = "open",
     source: Literal["job", "delivery", "queue"] | None = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: Annotated[Number, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Newest first, those that wait for a decision unless another state is asked for."""
     return answer(await parts.dead_letters.page(caller.org, state, source, cursor, limit))

@@ -15,7 +15,7 @@ from schemas.resources import Name
 from workers.adapters.postgres.views.jobs import JobFilter
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, Number, The, Truth, answer, known_number
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=GuardedRoute)
 
@@ -27,10 +27,10 @@ async def list_jobs(
     caller: By,
     state: Annotated[list[JobState], Query(description="Any of these.")] = [],  # noqa: B006
     code: Code | None = None,
-    attention: bool | None = None,
+    attention: Truth | None = None,
     conversation: Name | None = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: Annotated[Number, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Newest first, without trace and events."""
     wanted = JobFilter(states=state, code=code, attention=attention, conversation=conversation)

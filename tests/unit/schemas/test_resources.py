@@ -1,0 +1,61 @@
+"""Documents: what they accept, and that what is stored reads back as the same document."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from schemas.resources import Manifest, OrganizationSpec, PersonaSpec, stored
+
+ORGANIZATION = {
+    "kind": "Organization",
+    "name": "acme",
+    "plan": "pro",
+    "timezone": "Europe/Paris",
+    "webhook": {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4},
+    "budgets": {"per_run": "0.05", "per_month": 250},
+    "limits": {"in_flight": 4},
+    "models": {"reply": "claude-haiku-5-5,gpt-6-luna"},
+    "agent": {"MaxIterations": 8, "TimeoutSeconds": 90},
+}
+PERSONA = {
+    "kind": "Persona",
+    "name": "maya",
+    "control_window_seconds": 1.5,
+    "debounce": {"quiet_seconds": 0, "max_wait_seconds": 2},
+    "limits": {"banned_words": ["free"], "spend_24h_flag": "100.00"},
+    "quiet_hours": "22:00–08:00",
+    "voice_consent_record": {"owner": "Maya", "given_at": "2026-01-01T00:00:00Z"},
+    "disclosure": {"mode": "disclose", "texts": {"fr": "Une IA vous répond."}, "repeat_hours": 3},
+}
+
+
+def test_what_is_stored_reads_back_as_the_same_document() -> None:
+    organization, persona = Manifest.model_validate({"resources": [ORGANIZATION, PERSONA]}).resources
+
+    read = (OrganizationSpec.model_validate(stored(organization)), PersonaSpec.model_validate(stored(persona)))
+
+    assert [stored(spec) for spec in read] == [stored(organization), stored(persona)]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("control_window_seconds", "45"),
+        ("control_window_seconds", True),
+        ("control_window_seconds", -1),
+        ("control_window_seconds", float("inf")),
+        ("quiet_hours", "24:00-08:00"),
+        ("timezone", "Mars/Olympus"),
+        ("autonomy", "full"),
+        ("pipeline", "concierge"),
+        ("limits", {"max_bubbles": 6.0}),
+        ("disclosure", {"notice": 0}),
+        ("voice_consent_record", {"owner": "Maya", "given_at": 0}),
+    ],
+)
+def test_what_a_persona_refuses(field: str, value: Any) -> None:
+    with pytest.raises(ValidationError) as refused:
+        PersonaSpec.model_validate({field: value})
+
+    assert {error["loc"][0] for error in refused.value.errors()} == {field}
