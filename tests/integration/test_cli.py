@@ -300,6 +300,14 @@ def test_following_tells_each_thing_once_until_it_is_delivered(shell: Shell, gat
     ), "")  # fmt: skip
 
 
+def test_following_outlives_a_database_that_restarts(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["POST /v1/messages"] = (202, {"message": "m-1", "job": "job_7", "reason": None})
+    away = (503, problem("AR-503", "the database does not answer"))
+    gateway.answers["GET /v1/jobs/job_7"] = [away, (200, a_job(state="sent", outcome="sent"))]
+    code, out, err = shell("send", "coucou", "--persona", "maya", "--contact", "leo", "--follow")
+    assert (code, out.splitlines()[1], err) == (0, "job_7 is sent", "")
+
+
 def test_following_goes_on_with_the_job_that_superseded(shell: Shell, gateway: FakeGateway) -> None:
     gateway.answers["POST /v1/messages"] = (202, {"message": "m-1", "job": "job_7", "reason": None})
     gateway.answers["GET /v1/jobs/job_7"] = (200, a_job(state="superseded", outcome="superseded"))
@@ -339,6 +347,11 @@ def test_a_revoked_key_is_named(shell: Shell, gateway: FakeGateway) -> None:
 def test_migrate_without_a_database_is_asked_wrongly(lost_shell: Shell) -> None:
     line = "replique: DATABASE_URL is not set: which database is to be migrated?\n"
     assert lost_shell("migrate") == (2, "", line)
+
+
+def test_what_is_no_address_of_a_database_is_asked_wrongly(lost_shell: Shell) -> None:
+    line = "replique: DATABASE_URL is no address of a database: postgresql://user:password@host/name\n"
+    assert lost_shell("migrate", DATABASE_URL="banana") == (2, "", line)
 
 
 def test_help_does_not_load_what_commands_need(lost_shell: Shell) -> None:
