@@ -18,7 +18,7 @@ from workers.cli.client import Gateway
 from workers.cli.demo import scenes
 from workers.cli.demo.receiver import Receiver, receiving
 from workers.cli.demo.stage import Stage
-from workers.cli.failures import StoryBroken
+from workers.cli.failures import CommandFailed, DidNotStart, Interrupted, StoryBroken
 from workers.cli.ports import free_port
 from workers.cli.terminal import Terminal
 from workers.cli.up.folder import Folder
@@ -45,7 +45,7 @@ def demo(keep: bool) -> None:
         address = Address(HOST, free_port(HOST))
         with installation(folder, address, _unconfigured(os.environ), terminal.say) as found:
             if not await_ready(found):
-                raise StoryBroken("interrupted before it was ready")
+                raise Interrupted
             _play(found, receiver, secret, terminal)
             terminal.say(EPILOGUE)
             if keep:
@@ -117,8 +117,12 @@ def _temporary_home() -> Iterator[Path]:
     parent.chmod(0o711)  # a server that runs as another user finds its own, closed folder below
     try:
         yield parent / ".replique"
-    finally:
+    except (StoryBroken, DidNotStart) as broken:
+        raise CommandFailed(f"{broken}\nThe logs are kept in {parent}/.replique/logs") from broken
+    except BaseException:
         shutil.rmtree(parent, ignore_errors=True)
+        raise
+    shutil.rmtree(parent, ignore_errors=True)
 
 
 def _unconfigured(environ: Mapping[str, str]) -> dict[str, str]:

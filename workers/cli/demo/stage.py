@@ -11,7 +11,7 @@ from typing import Self
 from schemas.http import JobOut
 from workers.cli.client import Gateway
 from workers.cli.demo.receiver import Delivery, Receiver
-from workers.cli.failures import StoryBroken
+from workers.cli.failures import Interrupted, StoryBroken
 from workers.cli.story import Story
 from workers.cli.terminal import Terminal
 
@@ -75,7 +75,7 @@ class Stage:
 
     def _wait(self, job: JobOut, end: float) -> None:
         if self.interrupted():
-            raise StoryBroken("interrupted")
+            raise Interrupted
         if time.monotonic() > end:
             raise StoryBroken(f"{job.id} is still {job.state} after {SCENE_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)
