@@ -8,6 +8,7 @@ Redis holds nothing but what waits. See docs/decisions/courier-not-queue.md.
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
@@ -28,9 +29,9 @@ log = logger(__name__)
 UnreadableKeeper = Callable[[str, bytes, str], None]
 """Told of a message that is no hint: its queue, its bytes, what is wrong."""
 
-POLL_SECONDS = 0.1
+WAIT_SECONDS = 0.5
+"""How long a consumer waits for a hint, or for a free place, before it looks whether it should end."""
 AWAY_SECONDS = 0.5
-FIRST_NAP_SECONDS = 0.005
 
 # One step, so that a hint is either still in Redis or in our hands, and no payload stays behind without its id.
 _FETCH = """
@@ -76,6 +77,12 @@ class HintBroker(RedisBroker):
         found = self._fetch(keys=keys, args=[most])
         return [raw for raw in found if raw is not None]
 
+    def wait(self, queue: str, seconds: float) -> None:
+        """Until something waits in the queue, or the time is over. Takes nothing: the first entry is moved from the
+        head of the list to its head. Raises RedisError."""
+        key = wire.list_key(queue)
+        self.client.blmove(key, key, timeout=seconds, src="LEFT", dest="LEFT")  # type: ignore[arg-type]
+
     def put(self, queue: str, messages: Iterable[tuple[str, bytes]]) -> None:
         """Add (id, bytes) at the end of a queue. Raises RedisError."""
         waiting = dict(messages)
@@ -104,7 +111,7 @@ class HintConsumer(Consumer):
         self._hints = broker.hints_of(queue)
         self._fetched: deque[bytes] = deque()
         self._at_work: set[str] = set()
-        self._nap = FIRST_NAP_SECONDS
+        self._freed = Event()
         self._redis = Outage(log, "redis", queue=queue)
 
     def __next__(self) -> MessageProxy | None:
@@ -117,6 +124,7 @@ class HintConsumer(Consumer):
 
     def ack(self, message: MessageProxy) -> None:
         self._at_work.discard(message.message_id)
+        self._freed.set()
 
     nack = ack
 
@@ -131,18 +139,18 @@ class HintConsumer(Consumer):
             log.warning("hints_not_given_back", queue=self._queue, hints=len(back), error=type(error).__name__)
 
     def _fill(self) -> None:
+        self._freed.clear()
         room = self._prefetch - len(self._at_work)
         if room > 0:
             self._fetched.extend(self._fetch(room))
-        if self._fetched:
-            self._nap = FIRST_NAP_SECONDS
-            return
-        time.sleep(self._nap)
-        self._nap = min(self._nap * 2, POLL_SECONDS)
+        else:
+            self._freed.wait(WAIT_SECONDS)
 
     def _fetch(self, room: int) -> list[bytes]:
         try:
             found = self._broker.fetch(self._queue, room)
+            if not found:
+                self._broker.wait(self._queue, WAIT_SECONDS)
         except RedisError as error:
             self._redis.began(error)
             time.sleep(AWAY_SECONDS)

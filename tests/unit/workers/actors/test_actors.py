@@ -1,0 +1,89 @@
+"""The three jobs over fakes: claim, work, record; and what the queue's wrapper makes of every way to fail."""
+
+import asyncio
+
+import pytest
+
+from schemas.claims import Accepted, Refused, Unknown
+from schemas.conversation import Case
+from schemas.errors import Unavailable
+from schemas.jobs import AutoReply, DelayedSend, Deliver
+from tests.fakes_courier import SILENT, MemoryStorage, ScriptedChannel, ScriptedReplies, an_app
+from tests.perform import perform
+from workers import actors
+from workers.actors.auto_reply import auto_reply
+from workers.actors.delayed_send import delayed_send
+from workers.actors.deliver import deliver
+from workers.actors.unreadable import keep_unreadable
+
+HINT = AutoReply(job=1, conversation=1)
+
+
+def test_every_kind_of_hint_has_its_actor_in_the_order_a_message_meets_them() -> None:
+    assert [actor.hint for actor in actors.ALL] == [AutoReply, DelayedSend, Deliver]
+
+
+async def test_a_run_is_claimed_and_its_decision_recorded() -> None:
+    storage = MemoryStorage()
+
+    await perform(auto_reply, HINT, an_app(storage))
+
+    assert (storage.claimed, storage.recorded) == ([1], [(1, SILENT)])
+
+
+async def test_what_cannot_be_claimed_reaches_no_model() -> None:
+    async def asked(case: Case) -> None:
+        raise AssertionError("a model was asked")
+
+    storage = MemoryStorage(claimed=[1])
+
+    await perform(auto_reply, HINT, an_app(storage, ScriptedReplies(first=asked)))
+
+    assert storage.recorded == []
+
+
+@pytest.mark.parametrize("answer", [Accepted("p-1"), Refused("no", final=True), Unknown("cut")])
+async def test_what_the_receiver_answered_is_settled(answer: Accepted | Refused | Unknown) -> None:
+    storage, channel = MemoryStorage(), ScriptedChannel(answer)
+    app = an_app(storage, channel=channel)
+
+    await perform(delayed_send, DelayedSend(job=4, conversation=1), app)
+    await perform(deliver, Deliver(delivery=9, conversation=0), app)
+
+    assert channel.posted == ["msg_test_4", "msg_test_9"]
+    assert storage.settled == [(4, answer), (9, answer)]
+
+
+async def test_a_post_cut_off_by_a_stop_is_settled_as_unknown() -> None:
+    storage, channel = MemoryStorage(), ScriptedChannel(seconds=60)
+    task = asyncio.create_task(deliver.perform(Deliver(delivery=9, conversation=0), an_app(storage, channel=channel)))
+    while not channel.posted:
+        await asyncio.sleep(0)
+
+    task.cancel()
+    await task
+
+    assert storage.settled == [(9, Unknown("the worker was stopped during the attempt"))]
+
+
+async def test_the_queue_sees_no_error_whatever_happens() -> None:
+    async def fail(case: Case) -> None:
+        raise KeyError("a fault of ours")
+
+    away, faulty = MemoryStorage(away=True), MemoryStorage()
+
+    await auto_reply.perform(HINT, an_app(away))
+    await auto_reply.perform(HINT, an_app(faulty, ScriptedReplies(first=fail)))
+
+    assert (away.recorded, faulty.recorded, faulty.given_back) == ([], [], [])
+    with pytest.raises(Unavailable):
+        await perform(auto_reply, HINT, an_app(away))
+
+
+async def test_an_unreadable_message_is_kept_as_text_that_json_can_hold() -> None:
+    storage = MemoryStorage()
+
+    await keep_unreadable(storage, "reply", b"a\x00b\xff" + b"x" * 100_000, "not JSON", lambda *_: None)
+
+    queue, payload, error = storage.unreadable[0]
+    assert (queue, payload[:4], len(payload), error) == ("reply", "a\ufffdb\ufffd", 10_000, "not JSON")
