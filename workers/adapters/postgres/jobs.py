@@ -70,6 +70,7 @@ class Job:
 
 
 _BY_ID = text(f"SELECT {JOB} FROM jobs j WHERE j.id = :job AND j.conversation_id = :conversation")
+_HOLD_STILL = text("SELECT id FROM jobs WHERE id = :job FOR NO KEY UPDATE")
 _LIVE = text(
     f"SELECT {JOB} FROM jobs j WHERE j.conversation_id = :conversation AND j.kind <> 'delivery' AND j.state IN {LIVE}"
 )
@@ -191,6 +192,10 @@ async def send_away(
 
     `answers` raises the count it covers: a cancelled job has dealt with all that was unanswered.
     """
+    if job.state is JobState.RUNNING:
+        # A step is saved without the conversation's lock. Waiting for it inside the statement below would leave its
+        # reservation out of that statement's snapshot, and so reserved for ever.
+        await tx.one(_HOLD_STILL, job=job.id)
     row = await tx.the(
         _AWAY,
         org=conversation.org,

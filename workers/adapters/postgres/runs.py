@@ -24,6 +24,7 @@ SELECT {JOB}, {CONTACT_FLAGS}, {case.CONTACT}, j.trigger, j.instruction,
                  AND d.state = 'posting') AS bubble_out
 FROM jobs j JOIN contacts ct ON ct.id = :contact
 WHERE j.id = :job AND j.conversation_id = :conversation AND j.kind <> 'delivery' AND j.state IN ('queued', 'running')
+FOR NO KEY UPDATE OF j
 """)
 
 _NOT_YET = text("""

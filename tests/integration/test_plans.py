@@ -1,0 +1,159 @@
+"""No hot statement reads a big table from end to end: each is explained on a database that has grown.
+
+`REPLIQUE_TEST_PLANS=1 pytest -s` prints the plans.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event
+
+from schemas.claims import Accepted, Refused, Unknown
+from schemas.decisions import Failure, Parked, Silence, SilenceReason
+from schemas.errors import Code, FailureKind
+from schemas.http import MessagePatch
+from schemas.jobs import Deliver
+from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
+
+GROWN = 100_000
+BIG = frozenset(
+    {
+        "contacts",
+        "conversations",
+        "messages",
+        "jobs",
+        "job_events",
+        "runs",
+        "run_steps",
+        "candidates",
+        "deliveries",
+        "ledger",
+    }
+)
+FILL = """
+INSERT INTO contacts (org_id, name, profile) SELECT {org}, 'f' || n, '{{}}' FROM {many};
+INSERT INTO conversations (org_id, persona_id, contact_id, name, inbound_seq, last_position)
+  SELECT {org}, {persona}, id, name, 1, 2 FROM contacts;
+INSERT INTO jobs (org_id, conversation_id, queue, state, inbound_seq, first_message_at, due_at)
+  SELECT {org}, id, CASE WHEN id % 10 < 9 THEN 'send' ELSE 'reply' END,
+         CASE id % 10 WHEN 9 THEN 'queued' WHEN 8 THEN 'held' ELSE 'sent' END, 1, clock_timestamp(),
+         CASE WHEN id % 10 > 7 THEN clock_timestamp() + interval '1 h' END FROM conversations;
+INSERT INTO job_events (org_id, job_id, conversation_id, who, to_state, why)
+  SELECT {org}, id, conversation_id, 'worker', 'sent', 'x' FROM jobs;
+INSERT INTO runs (job_id, inbound_seq, outcome) SELECT id, 1, 'decided' FROM jobs;
+INSERT INTO run_steps (run_id, n, task, content, trace) SELECT id, 1, 'reply', '[]', '[]' FROM runs;
+INSERT INTO ledger (call, org_id, pipeline, task, job_id, run_id, fence, provider, model, state)
+  SELECT id || '.1.1', {org}, 'autoreply', 'reply', job_id, id, 1, 'p', 'm', 'settled' FROM runs;
+INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text)
+  SELECT {org}, id, conversation_id, 0, 'text', CASE state WHEN 'held' THEN 'held' ELSE 'sent' END, 'x' FROM jobs
+  WHERE state <> 'queued';
+INSERT INTO deliveries (webhook_id, type, org_id, conversation_id, job_id, candidate_id, queue, body, state)
+  SELECT 'w' || id, 'message.send', {org}, conversation_id, job_id, id, 'send', '', 'accepted' FROM candidates;
+INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text, candidate_id)
+  SELECT {org}, id, 'c' || id, 'contact', 1, 1, 'x', NULL FROM conversations
+  UNION ALL SELECT {org}, conversation_id, NULL, 'ai', 2, NULL, 'x', id FROM candidates;
+ANALYZE
+"""
+
+
+async def grow(storage: Storage) -> None:
+    persona = (await storage.row("SELECT id FROM personas"))["id"]
+    many = f"generate_series(1, {GROWN}) AS n"
+    async with storage.database.transaction() as connection:
+        # Foreign keys checked row by row would double the time this takes.
+        await connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        for statement in FILL.format(org=storage.org, persona=persona, many=many).split(";"):
+            await connection.exec_driver_sql(statement.replace("%", "%%").strip())
+
+
+@contextmanager
+def overheard(storage: Storage) -> Iterator[list[tuple[str, Any]]]:
+    """Every statement sent meanwhile, with what was bound."""
+    heard: list[tuple[str, Any]] = []
+
+    def hear(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        heard.append((statement, parameters))
+
+    engine = storage.database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", hear)
+    try:
+        yield heard
+    finally:
+        event.remove(engine, "before_cursor_execute", hear)
+
+
+async def explained(storage: Storage, statement: str, parameters: Any) -> dict[str, Any]:
+    async with storage.database.engine.connect() as connection:
+        result = await connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", parameters)
+        plan: dict[str, Any] = result.scalar_one()[0]["Plan"]
+    if os.environ.get("REPLIQUE_TEST_PLANS"):
+        sys.stdout.write(f"\n{statement}\n{json.dumps(plan, indent=1)}\n")
+    return plan
+
+
+def read_through(plan: dict[str, Any]) -> set[str]:
+    """The big tables that a plan reads from end to end."""
+    own = {plan["Relation Name"]} & BIG if plan["Node Type"] == "Seq Scan" else set()
+    return own.union(*(read_through(inner) for inner in plan.get("Plans", [])))
+
+
+async def everything_hot(storage: Storage) -> None:
+    """Each transition once, on conversation `f5`, whose newest job is sent."""
+    transitions, place = storage.transitions, {"conversation": "f5", "contact": {"id": "f5", "locale": "fr"}}
+    await storage.say("m-1", **place)
+    claim = await storage.claim()
+    await transitions.save_step(claim, None, a_reservation(claim))
+    await transitions.save_step(claim, a_step(claim), a_reservation(claim, 2))
+    await storage.expire_leases()
+    claim = await storage.claim()
+    await transitions.record(claim, a_reply("un", "deux"))
+    await storage.say("m-2", **place)
+    await storage.say("m-3", **place)
+    await transitions.edit_message(storage.org, "m-3", MessagePatch(text="x"))
+    await transitions.delete_message(storage.org, "m-3")
+    await storage.make_newest_due()
+    await transitions.record(await storage.claim(), Parked(FailureKind.OVERLOADED, "529", counts=True))
+    await storage.make_newest_due()
+    claim = await storage.claim()
+    await transitions.renew([(claim.job, claim.fence)], [])
+    await transitions.give_back(claim)
+    await transitions.record(await storage.claim(), a_reply("un", "deux", "trois"))
+    await transitions.settle(await storage.send(), Accepted())
+    posting = await storage.send()
+    await transitions.settle(posting, Unknown("hangs"))
+    await storage.rows("UPDATE deliveries SET due_at = clock_timestamp() WHERE state = 'waiting'")
+    again = await transitions.claim_delivery(Deliver(conversation=posting.conversation or 0, delivery=posting.delivery))
+    assert again is not None
+    await transitions.renew([], [(again.delivery, again.fence)])
+    await transitions.settle(again, Refused("no", final=True))
+    await storage.say("m-4", **place)
+    await transitions.record(await storage.claim(), Silence(SilenceReason.LEFT_ON_READ, read=True))
+    await storage.say("m-5", **place)
+    await transitions.record(await storage.claim(), Failure(Code.NO_CANDIDATE, "nothing"))
+    await storage.say("m-6", **place)
+    await transitions.takeover(storage.org, "f5", "zoe")
+    job = await transitions.resume(storage.org, "f5", "zoe")
+    assert job is not None
+    await transitions.record(await storage.claim(), a_reply("un"))
+    await transitions.approve(storage.org, job, "zoe")
+    await transitions.cancel(storage.org, job, "zoe")
+    await transitions.release("tests")
+
+
+async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await grow(storage)
+        with overheard(storage) as heard:
+            await everything_hot(storage)
+
+        ours = {statement: bound for statement, bound in heard if "/* test */" not in statement}
+        slow = {}
+        for statement, bound in ours.items():
+            if through := read_through(await explained(storage, statement, bound)):
+                slow[statement] = sorted(through)
+        assert slow == {}
+        assert len(ours) > 30

@@ -1,0 +1,107 @@
+"""How many statements a transition costs, BEGIN and COMMIT aside. Each is a round trip under a lock."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event
+
+from schemas.claims import Accepted, Unknown
+from schemas.jobs import AutoReply, DelayedSend
+from tests.builders_storage import Storage, a_call, a_reply, a_reservation, a_step, a_storage
+
+NOTICE_ON = {"disclosure": {"notice": True}}
+
+
+@contextmanager
+def counted(storage: Storage) -> Iterator[list[str]]:
+    """The statements sent meanwhile, each as its first words."""
+    heard: list[str] = []
+
+    def hear(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        heard.append(re.sub(r"\s+", " ", statement).strip()[:60])
+
+    engine = storage.database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", hear)
+    try:
+        yield heard
+    finally:
+        event.remove(engine, "before_cursor_execute", hear)
+        sys.stdout.write("\n    ".join([f"\n{len(heard)} statements", *heard]))
+
+
+async def test_a_message_in_a_known_conversation(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        with counted(storage) as debounced:
+            await storage.say("m-2", contact={"id": "fan-7", "locale": "fr"})
+        await storage.transitions.record(await storage.claim(), a_reply("un"))
+        with counted(storage) as superseding:
+            await storage.say("m-3", contact={"id": "fan-7", "locale": "de"})
+        with counted(storage) as plain:
+            await storage.say("m-4")
+
+        assert (len(debounced), len(superseding), len(plain)) == (5, 6, 4)
+
+
+async def test_one_iteration_is_one_statement(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        claim = await storage.claim()
+        with counted(storage) as first:
+            await storage.transitions.save_step(claim, None, a_reservation(claim))
+        with counted(storage) as further:
+            await storage.transitions.save_step(claim, a_step(claim), a_reservation(claim, 2))
+
+        assert (len(first), len(further)) == (1, 1)
+
+
+async def test_a_decision(database_url: str) -> None:
+    async with a_storage(database_url, NOTICE_ON) as storage:
+        await storage.say()
+        claim = await storage.claim()
+        await storage.transitions.save_step(claim, None, a_reservation(claim))
+        reply = a_reply("un", "deux")
+        with counted(storage) as recording:
+            await storage.transitions.record(claim, type(reply)(reply.bubbles, call=a_call(claim)))
+
+        assert len(recording) == 4
+
+
+async def test_a_bubble_from_claim_to_settled(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.hold("un", "deux")
+        hint = DelayedSend(conversation=1, job=1)
+        with counted(storage) as first:
+            await send(storage, hint)
+        with counted(storage) as last:
+            await send(storage, hint)
+
+        assert (len(first), len(last)) == (6, 7)
+
+
+async def send(storage: Storage, hint: DelayedSend) -> None:
+    posting = await storage.transitions.claim_send(hint)
+    assert posting is not None
+    await storage.transitions.settle(posting, Accepted())
+
+
+async def test_a_claim_of_a_new_run(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        with counted(storage) as claiming:
+            await storage.transitions.claim_run(AutoReply(conversation=1, job=1))
+
+        assert len(claiming) == 7
+
+
+async def test_a_failed_attempt(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.hold("un")
+        posting = await storage.send()
+        with counted(storage) as settling:
+            await storage.transitions.settle(posting, Unknown("timed out"))
+
+        assert len(settling) == 3

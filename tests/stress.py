@@ -1,0 +1,350 @@
+"""Contacts, operators, workers that die or stall, a receiver that refuses and hangs: all at once, on few conversations.
+
+Then everything is left to come to rest, and `violations` compares what everybody saw with what the database says.
+"""
+
+import asyncio
+import collections
+import contextlib
+import itertools
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from schemas.agent import Kept
+from schemas.claims import Accepted, Claim, Posted, Posting, Refused, Unknown
+from schemas.decisions import Decision, Failure, Parked, Silence, SilenceReason, Stopped
+from schemas.errors import AppError, Code, FailureKind, TooLate
+from schemas.http import MessagePatch
+from schemas.ids import call_id
+from schemas.jobs import AutoReply, DelayedSend, Deliver
+from schemas.settings import Settings
+from tests.builders_storage import Storage, a_call, a_reply, a_reservation, a_step
+
+LEASE = 0.25
+PERSONA = {
+    "debounce": {"quiet_seconds": 0.03, "max_wait_seconds": 0.12},
+    "control_window_seconds": 0.06,
+    "pacing": {"base_ms": 8, "per_char_ms": 0.1, "jitter": 0.2},
+    "disclosure": {"notice": False},
+}
+ACTORS = {"contact": 3, "operator": 2, "replier": 5, "sender": 3, "carrier": 2, "clock": 1, "auditor": 1}
+
+DUE = """SELECT CASE WHEN state IN ('queued', 'running') THEN 'run' ELSE 'send' END AS kind, id, conversation_id
+FROM jobs WHERE due_at <= clock_timestamp() AND lease_until IS NULL
+UNION ALL SELECT 'delivery', id, conversation_id FROM deliveries
+WHERE due_at <= clock_timestamp() AND lease_until IS NULL"""
+EXPIRE = """UPDATE {table} SET lease_until = NULL, dispatched_at = NULL, due_at = clock_timestamp() WHERE id IN (
+SELECT id FROM {table} WHERE lease_until < clock_timestamp() ORDER BY id FOR UPDATE SKIP LOCKED)"""
+HURRY = """UPDATE deliveries SET due_at = clock_timestamp() WHERE id IN (
+SELECT id FROM deliveries WHERE state = 'waiting' AND due_at > clock_timestamp() ORDER BY id FOR UPDATE SKIP LOCKED)"""
+LOST = """SELECT m.name FROM messages m JOIN conversations c ON c.id = m.conversation_id
+WHERE c.handled_by = 'ai' AND m.author = 'contact' AND m.deleted_at IS NULL AND m.reason IS NULL
+AND m.seq > GREATEST(c.operator_seq, (SELECT COALESCE(max(j.inbound_seq), 0) FROM jobs j WHERE j.conversation_id = c.id
+                                      AND j.state IN ('sent', 'silent', 'failed', 'cancelled')))
+AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = c.id
+                AND j.state IN ('queued', 'running', 'held', 'sending'))"""
+CROWDED = """SELECT conversation_id FROM deliveries WHERE candidate_id IS NOT NULL AND state IN ('posting', 'waiting')
+GROUP BY conversation_id HAVING count(*) > 1"""
+LEFT = """SELECT (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending'))
++ (SELECT count(*) FROM deliveries WHERE state IN ('posting', 'waiting')) AS n"""
+
+
+def stress_settings() -> Settings:
+    """Leases shorter than the settings allow."""
+    settings = Settings()
+    return settings.model_copy(update={"queue": settings.queue.model_copy(update={"lease_seconds": LEASE})})
+
+
+@dataclass(slots=True)
+class Receiver:
+    """Idempotent by webhook id; refuses, hangs after applying and hangs without."""
+
+    random: random.Random
+    slow: float = 0.06
+    """How many answers take `long` seconds."""
+    long: float = LEASE * 1.2
+    kind: bool = False
+    applied: dict[str, str] = field(default_factory=dict)
+    order: dict[int, list[int]] = field(default_factory=lambda: collections.defaultdict(list))
+    wrong: list[str] = field(default_factory=list)
+
+    async def post(self, posting: Posting) -> Posted:
+        chance = 1.0 if self.kind else self.random.random()
+        late = not self.kind and self.random.random() < self.slow
+        await asyncio.sleep(self.long if late else self.random.choice((0, 0.002, 0.06)))
+        if posting.candidate is None:
+            return Accepted()
+        if chance < 0.10 and posting.webhook_id not in self.applied:
+            return Refused("no", final=chance < 0.01)
+        if chance >= 0.16:
+            self._apply(posting)
+        return Unknown("hangs") if chance < 0.22 else Accepted()
+
+    def _apply(self, posting: Posting) -> None:
+        assert posting.candidate is not None
+        assert posting.conversation is not None
+        if self.applied.setdefault(posting.webhook_id, posting.body) != posting.body:
+            self.wrong.append(f"{posting.webhook_id} came with another body")
+        if posting.candidate not in self.order[posting.conversation]:
+            self.order[posting.conversation].append(posting.candidate)
+
+
+class Stress:
+    def __init__(self, storage: Storage, seed: int, conversations: int = 6, receiver: Receiver | None = None) -> None:
+        self.storage = storage
+        self.seed = seed
+        self.conversations = conversations
+        self.receiver = receiver or Receiver(random.Random(f"{seed} receiver"))
+        self.stats: collections.Counter[str] = collections.Counter()
+        self.errors: list[str] = []
+        self.accepted: list[str] = []
+        self.promised: set[int] = set()
+        """Bubbles of which a cancel said that they were stopped."""
+        self.called: set[str] = set()
+        self.heard: set[str] = set()
+        """Model calls that went out, and those whose answer was handed to the storage."""
+        self.left = 0
+        self.due: dict[str, list[dict[str, Any]]] = {"run": [], "send": [], "delivery": []}
+        self._quiet = False
+        self._stop = False
+        self._names = itertools.count()
+
+    async def run(self, seconds: float, rest: float = 20, patient: bool = True) -> None:
+        """An impatient run ends with the first violation it notices."""
+        actors = [
+            asyncio.create_task(self._act(getattr(self, f"_{kind}"), random.Random(f"{self.seed} {kind} {number}")))
+            for kind, count in ACTORS.items()
+            for number in range(count)
+        ]
+        end = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < end and (patient or not self.errors):
+            await asyncio.sleep(0.1)
+        self._quiet = self.receiver.kind = True
+        await self._come_to_rest(rest)
+        self._stop = True
+        await asyncio.gather(*actors)
+
+    async def _come_to_rest(self, seconds: float) -> None:
+        deadline = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < deadline:
+            for row in await self.storage.rows("SELECT name FROM conversations WHERE handled_by <> 'ai'"):
+                with contextlib.suppress(TooLate):
+                    await self.storage.transitions.resume(self.storage.org, row["name"], "zoe")
+            self.left = (await self.storage.row(LEFT))["n"]
+            if self.left == 0:
+                return
+            await asyncio.sleep(0.1)
+
+    async def _act(self, turn: Callable[[random.Random], Awaitable[None]], chance: random.Random) -> None:
+        while not self._stop:
+            try:
+                await turn(chance)
+            except AppError as late:
+                self.stats[type(late).__name__] += 1
+            except Exception as error:  # noqa: BLE001  (a finding, whatever it is)
+                self.errors.append(f"{turn.__name__}: {type(error).__name__}: {str(error)[:300]}")
+
+    def _dies(self, chance: random.Random, share: float) -> bool:
+        return not self._quiet and chance.random() < share
+
+    # ------------------------------------------------------------ people
+
+    async def _contact(self, chance: random.Random) -> None:
+        await asyncio.sleep(0.1 if self._quiet else chance.uniform(0, 0.15))
+        if self._quiet:
+            return
+        if self.accepted and chance.random() < 0.1:
+            await self._change(chance)
+            return
+        name, place = f"m-{next(self._names)}", f"c-{chance.randrange(self.conversations)}"
+        author = "operator" if chance.random() < 0.02 else "contact"
+        for _ in range(chance.choice((1, 1, 1, 2))):
+            said = await self.storage.say(name, conversation=place, contact={"id": f"f-{place}"}, author=author)
+            self.stats["duplicate" if said.duplicate else "message"] += 1
+        self.accepted.append(name)
+
+    async def _change(self, chance: random.Random) -> None:
+        name, org = chance.choice(self.accepted[-20:]), self.storage.org
+        if chance.random() < 0.5:
+            await self.storage.transitions.delete_message(org, name)
+        else:
+            await self.storage.transitions.edit_message(org, name, MessagePatch(text="autrement"))
+        self.stats["change"] += 1
+
+    async def _operator(self, chance: random.Random) -> None:
+        await asyncio.sleep(0.1 if self._quiet else chance.uniform(0, 0.1))
+        jobs = await self.storage.rows("SELECT id FROM jobs ORDER BY id DESC LIMIT 12")
+        if self._quiet or not jobs:
+            return
+        transitions, org = self.storage.transitions, self.storage.org
+        job, place = chance.choice(jobs)["id"], f"c-{chance.randrange(self.conversations)}"
+        act = chance.choice(("approve", "approve", "cancel", "resume", "resume", "takeover"))
+        if act == "takeover" and chance.random() < 0.7:
+            return
+        if act == "cancel":
+            answer = await transitions.cancel(org, job, "zoe")
+            self.promised.update(number for number, state in answer.items() if state == "recalled")
+        elif act == "approve":
+            await transitions.approve(org, job, "zoe")
+        else:
+            await getattr(transitions, act)(org, place, "zoe")
+        self.stats[act] += 1
+
+    async def _clock(self, chance: random.Random) -> None:
+        """Takes leases back that nobody renewed, and offers what is due. Pauses between attempts are cut short: time
+        is."""
+        await asyncio.sleep(0.015)
+        if chance.random() < 0.3:
+            for table in ("jobs", "deliveries"):
+                await self.storage.rows(EXPIRE.format(table=table))
+            await self.storage.rows(HURRY)
+        rows = await self.storage.rows(DUE)
+        chance.shuffle(rows)
+        self.due = {kind: [row for row in rows if row["kind"] == kind] for kind in self.due}
+
+    async def _next(self, kind: str) -> tuple[int, int]:
+        """(conversation, id) of something due, as the last look found it: others may have it by now."""
+        while not self.due[kind]:
+            if self._stop:
+                return 1, 1
+            await asyncio.sleep(0.004)
+        row = self.due[kind].pop()
+        return row["conversation_id"], row["id"]
+
+    async def _auditor(self, chance: random.Random) -> None:
+        """What must hold at every moment: a snapshot sees whole transactions only."""
+        await asyncio.sleep(chance.uniform(0.02, 0.06))
+        for row in await self.storage.rows(LOST):
+            self.errors.append(f"unanswered: {row['name']} has no job")
+        for row in await self.storage.rows(CROWDED):
+            self.errors.append(f"out of order: two bubbles of conversation {row['conversation_id']} are out")
+
+    # ------------------------------------------------------------ workers
+
+    async def _replier(self, chance: random.Random) -> None:
+        conversation, job = await self._next("run")
+        claim = await self.storage.transitions.claim_run(AutoReply(conversation=conversation, job=job))
+        if claim is None:
+            return
+        self.stats["claim"] += 1
+        decision = await self._think(chance, claim)
+        if decision is not None:
+            recorded = await self.storage.transitions.record(claim, decision)
+            self.stats[f"{type(decision).__name__} {type(recorded).__name__}"] += 1
+
+    async def _think(self, chance: random.Random, claim: Claim) -> Decision | None:
+        """What the run decides; None when its worker died."""
+        first = len(claim.resume.steps) + 1
+        if await self.storage.transitions.save_step(claim, None, a_reservation(claim, first)) is not Kept.FRESH:
+            return Stopped()
+        for n in range(first, first + chance.randint(1, 3)):
+            self.called.add(call_id(claim.resume.run, n, claim.fence))
+            await asyncio.sleep(chance.uniform(0, 0.04))
+            if self._dies(chance, 0.03):
+                return None
+            if self._dies(chance, 0.02):
+                await asyncio.sleep(LEASE * 1.5)
+            if self._dies(chance, 0.03):
+                return self._parked(claim, n)
+            self.heard.add(call_id(claim.resume.run, n, claim.fence))
+            kept = await self.storage.transitions.save_step(claim, a_step(claim, n), a_reservation(claim, n + 1))
+            if kept is not Kept.FRESH:
+                return Stopped()
+        return _decided(chance, claim)
+
+    def _parked(self, claim: Claim, n: int) -> Parked:
+        call = a_call(claim, n, outcome="rate_limited", cost_usd=Decimal(0))
+        self.heard.add(call.call)
+        return Parked(FailureKind.RATE_LIMITED, "429", counts=False, retry_after=0.05, call=call)
+
+    async def _sender(self, chance: random.Random) -> None:
+        conversation, job = await self._next("send")
+        hint = DelayedSend(conversation=conversation, job=job)
+        await self._hand_over(chance, await self.storage.transitions.claim_send(hint))
+
+    async def _carrier(self, chance: random.Random) -> None:
+        conversation, delivery = await self._next("delivery")
+        hint = Deliver(conversation=conversation, delivery=delivery)
+        await self._hand_over(chance, await self.storage.transitions.claim_delivery(hint))
+
+    async def _hand_over(self, chance: random.Random, posting: Posting | None) -> None:
+        if posting is None or self._dies(chance, 0.03):
+            return
+        posted = await self.receiver.post(posting)
+        if self._dies(chance, 0.04):
+            return
+        await self.storage.transitions.settle(posting, posted)
+        self.stats[f"posted {type(posted).__name__}"] += 1
+
+    # ------------------------------------------------------------ what must hold
+
+    async def violations(self) -> list[str]:
+        """Every broken promise in words; empty when all hold."""
+        found = [*self.errors, *self.receiver.wrong]
+        if self.left:
+            stuck = await self.storage.rows(
+                "SELECT id, state, due_at, lease_until FROM jobs WHERE state IN ('queued','running','held','sending')"
+            )
+            found.append(f"{self.left} things never ended: {stuck[:3]}")
+        for check in (self._every_message, self._only_fresh, self._receiver_agrees, self._in_order, self._ledger):
+            found += await check()
+        return found
+
+    async def _every_message(self) -> list[str]:
+        rows = await self.storage.rows(
+            "SELECT c.name, GREATEST(c.operator_seq, (SELECT COALESCE(max(j.inbound_seq), 0) FROM jobs j"
+            " WHERE j.conversation_id = c.id AND j.state IN ('sent', 'silent', 'failed', 'cancelled'))) AS covered,"
+            " (SELECT max(m.seq) FROM messages m WHERE m.conversation_id = c.id AND m.deleted_at IS NULL) AS said"
+            " FROM conversations c"
+        )
+        found = [f"unanswered: {row}" for row in rows if (row["said"] or 0) > row["covered"]]
+        stored = await self.storage.rows("SELECT name, job_id, reason FROM messages WHERE name IS NOT NULL")
+        found += [f"neither job nor reason: {row}" for row in stored if row["job_id"] is None and row["reason"] is None]
+        names = [row["name"] for row in stored]
+        if sorted(names) != sorted(set(self.accepted)):
+            found.append(f"stored {len(names)} messages of {len(set(self.accepted))} accepted")
+        return found
+
+    async def _only_fresh(self) -> list[str]:
+        rows = await self.storage.rows(
+            "SELECT k.id, k.left_seq, j.inbound_seq, j.state FROM candidates k JOIN jobs j ON j.id = k.job_id"
+            " WHERE k.left_seq IS NOT NULL AND k.left_seq <> j.inbound_seq AND NOT j.pinned"
+        )
+        return [f"stale: {row}" for row in rows]
+
+    async def _receiver_agrees(self) -> list[str]:
+        rows = await self.storage.rows(
+            "SELECT k.id, k.state, d.webhook_id, d.body, m.text = k.text AS same FROM candidates k"
+            " LEFT JOIN deliveries d ON d.candidate_id = k.id LEFT JOIN messages m ON m.candidate_id = k.id"
+        )
+        sent = {row["webhook_id"]: row["body"] for row in rows if row["state"] == "sent"}
+        found = [f"sent and applied differ: {name}" for name in sent.keys() ^ self.receiver.applied.keys()]
+        found += [f"body differs: {n}" for n, body in self.receiver.applied.items() if sent.get(n, body) != body]
+        found += [f"sent without its line: {row}" for row in rows if row["state"] == "sent" and not row["same"]]
+        applied = {number for numbers in self.receiver.order.values() for number in numbers}
+        return found + [f"cancelled and yet applied: {number}" for number in applied & self.promised]
+
+    async def _in_order(self) -> list[str]:
+        rows = await self.storage.rows("SELECT id, job_id, ordinal FROM candidates")
+        place = {row["id"]: (row["job_id"], row["ordinal"]) for row in rows}
+        orders = [[place[number] for number in numbers] for numbers in self.receiver.order.values()]
+        return [f"out of order: {order}" for order in orders if order != sorted(order)]
+
+    async def _ledger(self) -> list[str]:
+        rows: list[dict[str, Any]] = await self.storage.rows("SELECT call, state FROM ledger")
+        state = {row["call"]: row["state"] for row in rows}
+        found = [f"still reserved: {call}" for call, now in state.items() if now == "reserved"]
+        found += [f"no row for call {call}" for call in self.called if call not in state]
+        return found + [f"heard and not settled: {call}" for call in self.heard if state.get(call) != "settled"]
+
+
+def _decided(chance: random.Random, claim: Claim) -> Decision:
+    share = chance.random()
+    if share < 0.08:
+        return Silence(SilenceReason.LEFT_ON_READ, read=True)
+    if share < 0.10:
+        return Failure(Code.NO_CANDIDATE, "nothing to send")
+    return a_reply(*(f"j{claim.job} f{claim.fence} b{number}" for number in range(chance.randint(1, 4))))
