@@ -21,7 +21,7 @@ DIALOGUES = Path(__file__).parent / "data" / "xpersona_fr.json"
 
 def real_pairs(count: int) -> list[tuple[str, str]]:
     """What two people wrote to each other: (contact, persona), from several dialogues in a row."""
-    dialogues = json.loads(DIALOGUES.read_text())
+    dialogues = json.loads(DIALOGUES.read_text(encoding="utf-8"))
     pairs = [(theirs, ours) for dialogue in dialogues for theirs, ours in dialogue["dialogue"]]
     return pairs[:count]
 

@@ -134,7 +134,7 @@ class Calls:
 
     async def _reserve(self, call: CallId, task: Task, model: Model, request: ModelRequest) -> Reservation:
         """Set aside before the first call of a claim; later ones were, in the statement that saved the one before."""
-        if self._reserved is not None and self._reserved.call == call:
+        if self._reserved is not None:
             return self._reserved
         reservation = self._purse.reserve(call, task, model, pricing.estimate(request))
         if await self._keep(None, reservation) is not Kept.FRESH:

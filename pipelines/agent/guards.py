@@ -41,6 +41,10 @@ class Counts:
         self._calls[key] += 1
         return self._calls[key]
 
+    def forget_calls(self) -> None:
+        """A correction asks for the whole reply again: what was said before is no repetition."""
+        self._calls.clear()
+
     def judged(self, *, refused: bool) -> None:
         self.refused = self.refused + 1 if refused else 0
 

@@ -91,6 +91,7 @@ class Agent(Generic[S]):
     async def correct(self, feedback: str) -> Finish | Halt:
         """Go on after a review that found errors. The caller has emptied the draft."""
         self._correcting = True
+        self._counts.forget_calls()
         self._new.append(Text(feedback))
         return await self.work()
 

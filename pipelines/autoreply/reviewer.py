@@ -1,7 +1,7 @@
 """Asks the second model, and asks again once when its verdict cannot be read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.agent import guards
 from pipelines.agent.calls import Calls, Timer
@@ -13,7 +13,7 @@ from pipelines.autoreply.prompts.moment import profile_text
 from pipelines.autoreply.prompts.persona import persona_block
 from pipelines.autoreply.validation import Verdict
 from pipelines.llm.history import USER
-from pipelines.llm.layout import marked_system
+from pipelines.llm.layout import KEPT
 from schemas.agent import AgentParameters
 from schemas.conversation import Case
 from schemas.decisions import Bubble
@@ -51,7 +51,6 @@ class Reviewer:
     async def _ask(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
         text = review.question(
             self.case,
-            persona_block(self.case.persona),
             profile_text(self.case) if self.case.contact.profile else "",
             bubbles,
         )
@@ -79,11 +78,17 @@ class Reviewer:
             call=call,
             task=Task.REVIEW,
             model=self.model,
-            system=marked_system([review.RULES], caching=self.caching),
+            system=self._system(),
             messages=(Message(USER, (Text(text),)),),
             max_tokens=self.limits.max_tokens_per_turn,
             output_schema=review.SCHEMA,
         )
+
+    def _system(self) -> tuple[Text, ...]:
+        """Rules for all personas, then the persona: each is read from the cache by whoever shares it."""
+        persona = f"<persona>\n{persona_block(self.case.persona)}\n</persona>"
+        blocks = (Text(review.RULES), Text(persona))
+        return tuple(replace(block, cache=KEPT) for block in blocks) if self.caching else blocks
 
 
 def _readable(answer: ModelAnswer, candidates: int) -> Verdict | None:

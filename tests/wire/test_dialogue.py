@@ -20,7 +20,7 @@ TURNS = 20
 INSTRUCTIONS = (
     "You are a painter who lives by the sea with two dogs. You answer warmly, with humour, in short sentences. "
     "You never talk about politics. You like old cars, country music, long walks and good tea. "
-) * 12
+) * 35
 """Fills the prefix to about 3,000 tokens, what a persona with its media tools has."""
 
 

@@ -67,11 +67,9 @@ SCHEMA: dict[str, Any] = {
 _SPEAKERS = {Author.CONTACT: "contact", Author.AI: "persona", Author.OPERATOR: "persona (a person)"}
 
 
-def question(case: Case, persona: str, profile: str, bubbles: Iterable[Bubble]) -> str:
-    """What the reviewer is asked: facts, messages, candidates."""
-    parts = [f"<persona>\n{persona}\n</persona>"]
-    if profile:
-        parts.append(wrapped(Source.PROFILE, profile))
+def question(case: Case, profile: str, bubbles: Iterable[Bubble]) -> str:
+    """What the reviewer is asked: profile, messages, candidates."""
+    parts = [wrapped(Source.PROFILE, profile)] if profile else []
     parts.append("Newest messages:\n" + _messages(case))
     candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} for n, b in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))

@@ -2,15 +2,18 @@
 
 from decimal import Decimal
 
+import anthropic
+import httpx2
 import pytest
 from structlog.testing import capture_logs
 
+from schemas.errors import FailureKind
 from schemas.llm import Model, Usage
 from schemas.settings import SettingsRefused, read_settings
 from tests.builders import NOON
 from tests.fakes import HAIKU, FrozenClock
 from workers.adapters.llm import build
-from workers.adapters.llm.classify import retry_after
+from workers.adapters.llm.classify import classify, of_error_body, retry_after
 from workers.adapters.llm.prices import GenaiPrices
 
 
@@ -65,6 +68,52 @@ def test_members_without_a_key_are_left_out_with_a_warning() -> None:
             "reason": "no key for its provider",
         }
     ]
+
+
+def an_error(status: int, kind: str | None, code: str | None = None, **headers: str) -> anthropic.APIStatusError:
+    request = httpx2.Request("POST", "http://localhost/v1/messages")
+    details = {"error_code": code} if code else {}
+    body = {"type": "error", "error": {"type": kind, "message": "quoting: secret words", "details": details}}
+    response = httpx2.Response(status, headers=headers, json=body, request=request)
+    return anthropic.APIStatusError("quoting: secret words", response=response, body=body)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "wait"),
+    [
+        (an_error(200, "overloaded_error"), FailureKind.OVERLOADED, None),
+        (an_error(529, None), FailureKind.OVERLOADED, None),
+        (an_error(429, "rate_limit_error", **{"retry-after": "9"}), FailureKind.RATE_LIMITED, 9.0),
+        (an_error(429, "rate_limit_error"), FailureKind.SPEND_CAP, None),
+        (
+            an_error(429, "rate_limit_error", "enforced_spend_limit_reached", **{"retry-after": "9"}),
+            FailureKind.SPEND_CAP,
+            None,
+        ),
+        (an_error(500, "api_error"), FailureKind.TRANSIENT, None),
+        (an_error(504, "timeout_error"), FailureKind.TRANSIENT, None),
+        (an_error(503, None, **{"retry-after": "3"}), FailureKind.TRANSIENT, 3.0),
+        (an_error(402, "billing_error"), FailureKind.SPEND_CAP, None),
+        (an_error(403, "permission_error"), FailureKind.TRANSIENT, None),
+        (an_error(413, None), FailureKind.CONTEXT_OVERFLOW, None),
+        (an_error(400, "invalid_request_error"), FailureKind.PERMANENT, None),
+        (an_error(422, None), FailureKind.PERMANENT, None),
+    ],
+    ids=lambda value: f"{value.status_code}-{value.type}" if isinstance(value, anthropic.APIStatusError) else "",
+)
+def test_what_an_error_means_is_told_by_its_type(
+    error: anthropic.APIStatusError, kind: FailureKind, wait: float | None
+) -> None:
+    failure = classify(error, NOON)
+
+    assert (failure.kind, failure.retry_after) == (kind, wait)
+    assert "secret" not in str(failure)
+
+
+def test_an_error_inside_a_good_answer_is_known_by_its_type_too() -> None:
+    kinds = [of_error_body(kind).kind for kind in ("overloaded_error", "api_error", "news")]
+
+    assert kinds == [FailureKind.OVERLOADED, FailureKind.TRANSIENT, FailureKind.TRANSIENT]
 
 
 @pytest.mark.parametrize(

@@ -1,75 +1,14 @@
 """Tools of one turn: lookups side by side, results in the order of the calls, nothing beyond a guard."""
 
-import asyncio
-from dataclasses import dataclass, field
-
 from pipelines.agent.execution import Execution
 from pipelines.agent.guards import Counts, Halt
 from pipelines.agent.policy import ToolPolicy
-from pipelines.agent.tools import Args, Done, Effect, Outcome, Refused, Tool
 from pipelines.agent.trace import Trace
 from schemas.agent import AgentParameters
 from schemas.errors import Code
 from schemas.llm import ToolCall, ToolResult
+from tests.desk import Desk, Look, Note, Stop
 from tests.fakes import FrozenClock
-
-
-@dataclass
-class Desk:
-    """A run's state that remembers who worked on it; `open` lets the lookups finish."""
-
-    sendable: int = 0
-    ended: bool = False
-    log: list[str] = field(default_factory=list)
-    under_way: int = 0
-    most: int = 0
-    open: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-class LookArgs(Args):
-    """Look something up."""
-
-    q: str
-
-
-class Look(Tool[LookArgs, Desk]):
-    name = "look"
-    effect = Effect.READ
-    args = LookArgs
-
-    async def call(self, args: LookArgs, state: Desk) -> Outcome:
-        state.under_way += 1
-        state.most = max(state.most, state.under_way)
-        if state.under_way == 2:
-            state.open.set()
-        await state.open.wait()
-        state.under_way -= 1
-        state.log.append(f"look {args.q}")
-        return Refused("nothing there") if args.q == "void" else Done(f"found {args.q}")
-
-
-class NoArgs(Args):
-    """No arguments."""
-
-
-class Note(Tool[NoArgs, Desk]):
-    name = "note"
-    effect = Effect.NOTE
-    args = NoArgs
-
-    async def call(self, args: NoArgs, state: Desk) -> Outcome:
-        state.log.append("note")
-        return Done("noted")
-
-
-class Stop(Tool[NoArgs, Desk]):
-    name = "stop"
-    effect = Effect.END
-    args = NoArgs
-
-    async def call(self, args: NoArgs, state: Desk) -> Outcome:
-        state.ended = True
-        return Done("stopped")
 
 
 def calls(*said: tuple[str, dict[str, str]]) -> list[ToolCall]:
@@ -123,6 +62,15 @@ async def test_nothing_after_an_ending_is_started() -> None:
 
     assert results == [ToolResult("t0", "stopped")]
     assert desk.log == []
+
+
+async def test_a_lookup_behind_an_ending_is_not_started_with_the_ones_before_it() -> None:
+    desk = Desk()
+    desk.open.set()
+
+    await execution(desk).turn(calls(("look", {"q": "a"}), ("stop", {}), ("look", {"q": "b"})), {}, 5.0)
+
+    assert desk.log == ["look a"]
 
 
 async def test_a_lookup_that_takes_longer_than_the_run_may_is_cancelled() -> None:

@@ -54,6 +54,13 @@ async def test_two_corrections_then_the_version_with_the_fewest_issues_is_kept()
     assert len(on.heard) == 9
 
 
+async def test_a_bubble_that_was_fine_may_be_queued_again_in_every_correction() -> None:
+    versions = [sending("coucou", f"une phrase {word}") for word in ("froide", "moins froide", "chaleureuse")]
+    on = stage(*(line for version in versions for line in (version, done())), reviews=(TOO_COLD, TOO_COLD))
+
+    assert texts(await on.run()) == ["coucou", "une phrase chaleureuse"]
+
+
 async def test_no_correction_at_all_when_none_is_allowed() -> None:
     on = stage(sending("bof"), done(), reviews=(TOO_COLD,))
 
@@ -207,9 +214,9 @@ async def test_the_reviewer_has_a_short_prompt_of_its_own() -> None:
     asked = on.heard[-1]
     assert asked.task == "review"
     assert asked.tools == ()
-    assert len(asked.system) == 1
+    assert [block.text.split("\n")[0] for block in asked.system[1:]] == ["<persona>"]
     assert 512 < len(asked.system[0].text.encode()) / 4 <= 700
-    assert asked.system[0].cache == "1h"
+    assert [block.cache for block in asked.system] == ["1h", "1h"]
     (block,) = asked.messages[0].blocks
     assert isinstance(block, Text)
     assert '{"from": "contact", "text": "tu vas bien ?"}' in block.text
