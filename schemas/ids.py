@@ -41,5 +41,10 @@ def number_of(kind: str, text: str) -> int | None:
     return int(match[2])
 
 
+def cursor_pattern(kind: str) -> str:
+    """What a cursor of a list of that kind looks like: the reference of the last row that was shown."""
+    return rf"^{kind}_[1-9][0-9]{{0,17}}$"
+
+
 def call_id(run: RunId, call: int, fence: int) -> CallId:
     return CallId(f"{run}.{call}.{fence}")

@@ -82,21 +82,14 @@ def org_of(caller: Caller) -> OrgId:
     return caller.org
 
 
-def _digits(value: Any) -> Any:
-    if isinstance(value, str) and not value.isdecimal():
-        raise ValueError("not a whole number")
-    return value
-
-
 def _true_or_false(value: Any) -> Any:
     if isinstance(value, str) and value not in ("true", "false"):
         raise ValueError("true or false")
     return value
 
 
-Number = Annotated[int, BeforeValidator(_digits)]
 Truth = Annotated[bool, BeforeValidator(_true_or_false)]
-"""For query parameters: as JSON would write them, nothing else."""
+"""For query parameters: as JSON writes it, not `yes` or `1`."""
 The = Annotated[Parts, Depends(_parts)]
 By = Annotated[Caller, Depends(_caller)]
 

@@ -8,18 +8,20 @@ from fastapi.responses import Response
 from schemas.access import Role
 from schemas.answers import ConversationOut, ResumeOut, TakeoverOut
 from schemas.conversation import HandledBy
-from schemas.ids import reference
+from schemas.ids import cursor_pattern, reference
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, Number, The, answer, known_name, org_of
+from workers.gateway.routing import By, GuardedRoute, The, answer, known_name, org_of
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=GuardedRoute)
+
+Cursor = Annotated[str | None, Query(pattern=cursor_pattern("msg"))]
 
 
 @router.get("/{id}", response_model=ConversationOut, responses=refusals(404, 409))
 @allows(Role.APP, Role.OPERATOR, Role.OPS, scoped=True)
 async def read_conversation(
-    parts: The, caller: By, id: str, cursor: str | None = None, limit: Annotated[Number, Query(ge=1, le=1000)] = 200
+    parts: The, caller: By, id: str, cursor: Cursor = None, limit: Annotated[int, Query(ge=1, le=1000)] = 200
 ) -> Response:
     """The conversation with its newest messages, in order. `next` leads to older ones."""
     return answer(await parts.conversations.one(caller.org, known_name(id), cursor, limit))

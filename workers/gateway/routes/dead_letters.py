@@ -7,12 +7,14 @@ from fastapi.responses import Response
 
 from schemas.access import Role
 from schemas.answers import DeadLetterOut, Page
-from schemas.ids import DeadLetterId
+from schemas.ids import DeadLetterId, cursor_pattern
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, Number, The, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=GuardedRoute)
+
+Cursor = Annotated[str | None, Query(pattern=cursor_pattern("dead"))]
 
 
 @router.get("", response_model=Page[DeadLetterOut], responses=refusals(404))
@@ -22,8 +24,8 @@ async def list_dead_letters(
     caller: By,
     state: Literal["open", "retried", "purged"] = "open",
     source: Literal["job", "delivery", "queue"] | None = None,
-    cursor: str | None = None,
-    limit: Annotated[Number, Query(ge=1, le=200)] = 50,
+    cursor: Cursor = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Newest first, those that wait for a decision unless another state is asked for."""
     return answer(await parts.dead_letters.page(caller.org, state, source, cursor, limit))

@@ -10,14 +10,16 @@ from schemas.answers import CancelOut, CandidateStateOut, Page
 from schemas.claims import JobState
 from schemas.errors import Code
 from schemas.http import JobOut
-from schemas.ids import JobId, reference
+from schemas.ids import JobId, cursor_pattern, reference
 from schemas.resources import Name
 from workers.adapters.postgres.views.jobs import JobFilter
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, Number, The, Truth, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, Truth, answer, known_number
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=GuardedRoute)
+
+Cursor = Annotated[str | None, Query(pattern=cursor_pattern("job"))]
 
 
 @router.get("", response_model=Page[JobOut], responses=refusals(404))
@@ -29,8 +31,8 @@ async def list_jobs(
     code: Code | None = None,
     attention: Truth | None = None,
     conversation: Name | None = None,
-    cursor: str | None = None,
-    limit: Annotated[Number, Query(ge=1, le=200)] = 50,
+    cursor: Cursor = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Newest first, without trace and events."""
     wanted = JobFilter(states=state, code=code, attention=attention, conversation=conversation)

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from schemas.answers import KeyIn, KeyMade, KeyOut, Page
-from schemas.ids import KeyId
+from schemas.ids import KeyId, cursor_pattern
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, Number, The, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=GuardedRoute)
 
@@ -23,10 +23,13 @@ async def create_key(parts: The, caller: By, wanted: KeyIn) -> Response:
     return answer(await parts.keys.create(wanted, caller), 201)
 
 
+Cursor = Annotated[str | None, Query(pattern=cursor_pattern("key"))]
+
+
 @router.get("", response_model=Page[KeyOut], responses=refusals(404))
 @allows()
 async def list_keys(
-    parts: The, caller: By, cursor: str | None = None, limit: Annotated[Number, Query(ge=1, le=200)] = 50
+    parts: The, caller: By, cursor: Cursor = None, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> Response:
     """Newest first, the revoked ones too."""
     return answer(await parts.keys.list(caller.org, cursor, limit))
