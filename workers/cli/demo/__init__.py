@@ -22,7 +22,7 @@ from workers.cli.failures import CommandFailed, DidNotStart, Interrupted, StoryB
 from workers.cli.ports import free_port
 from workers.cli.terminal import Terminal
 from workers.cli.up.folder import Folder
-from workers.cli.up.installation import Installation, await_ready, installation
+from workers.cli.up.installation import Installation, await_ready, installation, watch
 from workers.cli.up.programs import Address
 
 HOST = "127.0.0.1"
@@ -108,7 +108,7 @@ def _keep(found: Installation, terminal: Terminal) -> None:
     terminal.say("It goes on until Ctrl-C. From another terminal:", "bold")
     terminal.say(f"  cd {found.folder.path.parent}")
     terminal.say('  replique send "tu es là ?" --persona maya --contact leo --follow')
-    found.supervisor.run()
+    watch(found)
 
 
 @contextmanager
