@@ -128,12 +128,19 @@ async def test_marks_stand_on_system_newest_message_and_the_end_of_every_request
     assert marks(third) == [*kept, ("Queued as cand", "5m")]
 
 
-async def test_a_long_silence_of_ours_marks_where_the_run_before_ended() -> None:
-    few = dialogue(("coucou", "salut"), newest=[f"m{n}" for n in range(12)])
-    many = dialogue(("coucou", "salut"), newest=[f"m{n}" for n in range(18)])
+async def test_many_new_messages_mark_where_the_run_before_ended() -> None:
+    def waiting(count: int) -> tuple[Turn, ...]:
+        before = (
+            a_turn("coucou", position=1, answered=True),
+            a_turn("tu es là ?", position=2, answered=True),
+            a_turn("salut", position=3, author=Author.AI),
+        )
+        return (*before, *(a_turn(f"m{n}", position=4 + n) for n in range(count)))
 
-    assert [text for text, _ in marks(await first_wire(a_case(turns=few)))][1:-1] == ["[12:14] m11"]
-    assert [text for text, _ in marks(await first_wire(a_case(turns=many)))][1:-1] == ["[12:01] coucou", "[12:20] m17"]
+    few, many = [marks(await first_wire(a_case(turns=waiting(count)))) for count in (12, 18)]
+
+    assert [text for text, _ in few[1:-1]] == ["[12:00] m11"]
+    assert many[1:-1] == [("[12:00] tu es ", "1h"), ("[12:00] m17", "1h")]
 
 
 async def test_caching_switched_off_marks_nothing_and_changes_nothing_else() -> None:
