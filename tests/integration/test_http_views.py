@@ -93,7 +93,7 @@ async def test_a_job_shows_bubbles_cost_trace_and_events(database_url: str) -> N
         await a_call(gateway, job, "1.3.1", state="unknown", cost_usd=None)
         await a_call(gateway, job, "1.4.1", state="reserved")
         first = await a_run(gateway, job, "discarded", steps=[[MODEL]], end=[])
-        second = await a_run(gateway, job, "failed", steps=[[MODEL], []], end=[GUARD])
+        second = await a_run(gateway, job, "failed", steps=[[MODEL], [{**MODEL, "n": 2}]], end=[GUARD])
         await gateway.run(
             "INSERT INTO job_events (org_id, job_id, conversation_id, who, from_state, to_state, why, facts) "
             "SELECT org_id, id, conversation_id, 'worker', 'running', 'failed', 'record', '{\"code\": \"AR-550\"}' "
@@ -130,6 +130,7 @@ async def test_a_job_shows_bubbles_cost_trace_and_events(database_url: str) -> N
     assert shown["trace"] == [
         {"run": f"run_{first}", **MODEL},
         {"run": f"run_{second}", **MODEL},
+        {"run": f"run_{second}", **MODEL, "n": 2},
         {"run": f"run_{second}", **GUARD},
     ]
     (event,) = shown["events"]

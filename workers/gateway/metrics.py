@@ -44,9 +44,9 @@ def _queues(counts: Counts) -> Iterator[Metric]:
 
 
 def _work(counts: Counts) -> Iterator[Metric]:
-    yield _counter("replique_jobs", "Jobs that ended.", ["pipeline", "outcome", "code"], counts.jobs)
-    yield _counter("replique_candidates", "Bubbles that ended.", ["kind", "outcome"], counts.candidates)
-    attempts = {(outcome,): n for outcome, n in counts.webhook_attempts.items()}
+    yield _counter("replique_jobs", "Jobs that ended.", ["pipeline", "outcome", "code"], counts.totals.jobs)
+    yield _counter("replique_candidates", "Bubbles that ended.", ["kind", "outcome"], counts.totals.candidates)
+    attempts = {(outcome,): n for outcome, n in counts.totals.webhook_attempts.items()}
     yield _counter("replique_webhook_attempts", "Webhook attempts that ended.", ["outcome"], attempts)
 
 
@@ -55,7 +55,7 @@ def _models(counts: Counts) -> Iterator[Metric]:
     tokens: dict[tuple[str, ...], float] = {}
     usd: dict[tuple[str, ...], float] = {}
     eur: dict[tuple[str, ...], float] = {}
-    for row in counts.ledger:
+    for row in counts.totals.ledger:
         own = (str(row.org), row.pipeline, row.model)
         _add(calls, (row.provider, row.model, row.outcome), row.calls)
         _add(usd, own, float(row.usd))

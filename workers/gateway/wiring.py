@@ -21,7 +21,7 @@ from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
 from workers.gateway.parts import Parts, Probe
-from workers.runtime.addresses import database_address
+from workers.runtime.addresses import database_address, redis_address
 
 
 class NoCourier:
@@ -48,8 +48,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         database = Database(url, settings.worker.pool_size, settings.pg_prepare)
         stack.push_async_callback(database.close)
         if settings.redis_url is not None:
-            redis = RedisProbe(settings.redis_url.get_secret_value())
-            hints = RedisCourier(settings.redis_url.get_secret_value())
+            redis, hints = RedisProbe(redis_address(settings)), RedisCourier(redis_address(settings))
             stack.push_async_callback(redis.close)
             stack.push_async_callback(hints.close)
             courier, probe = hints, redis.look
@@ -66,6 +65,6 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         conversations=Conversations(snapshots),
         jobs=Jobs(snapshots),
         dead_letters=DeadLetters(snapshots),
-        counter=Counter(database),
+        counter=Counter(database, clock.monotonic),
         redis=redis,
     )

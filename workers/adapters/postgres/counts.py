@@ -1,6 +1,7 @@
 """What is counted for dashboards: counted in the database, so every gateway says the same, also after a restart."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -14,6 +15,8 @@ from schemas.ids import OrgId
 from schemas.jobs import Queue
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.migrate import current, newest
+
+TOTALS_SECONDS = 5.0
 
 # The two conditions are those of the partial indexes `*_due` and `*_in_flight`: what waits, and what is with workers.
 _WAITING = (
@@ -75,16 +78,23 @@ class LedgerSum:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """One scrape. Keys are label values in the order of the metric's labels."""
+class Totals:
+    """What only ever grows. Keys are label values in the order of the metric's labels."""
 
-    queues: Sequence[QueueOut]
-    on_hold: int
     jobs: dict[tuple[str, str, str], int]
     candidates: dict[tuple[str, str], int]
     ledger: Sequence[LedgerSum]
     webhook_attempts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """One scrape: how things stand now, and the totals."""
+
+    queues: Sequence[QueueOut]
+    on_hold: int
     dead_letters: dict[str, int]
+    totals: Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +111,13 @@ class Standing:
 
 
 class Counter:
-    def __init__(self, database: Database) -> None:
+    """Totals read whole tables, so one reading serves all scrapes of the next seconds (`now` is a monotonic clock)."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
         self._db = database
+        self._now = now
+        self._reading = asyncio.Lock()
+        self._last: tuple[float, Totals] | None = None
 
     async def queues(self, org: OrgId | None) -> list[QueueOut]:
         """Every queue, also the empty ones."""
@@ -110,15 +125,28 @@ class Counter:
             return await _queues(connection, org)
 
     async def counts(self) -> Counts:
+        totals = await self._totals()
         async with self._db.transaction() as connection:
             return Counts(
                 queues=await _queues(connection, None),
                 on_hold=await connection.scalar(_ON_HOLD) or 0,
+                dead_letters={row.source: row.n for row in await connection.execute(_DEAD)},
+                totals=totals,
+            )
+
+    async def _totals(self) -> Totals:
+        async with self._reading:
+            if self._last is None or self._last[0] + TOTALS_SECONDS <= self._now():
+                self._last = (self._now(), await self._read_totals())
+            return self._last[1]
+
+    async def _read_totals(self) -> Totals:
+        async with self._db.transaction() as connection:
+            return Totals(
                 jobs={(r.pipeline, r.outcome, r.code): r.n for r in await connection.execute(_ENDED)},
                 candidates={(r.kind, r.outcome): r.n for r in await connection.execute(_CANDIDATES)},
                 ledger=[_ledger_sum(row) for row in await connection.execute(_LEDGER)],
                 webhook_attempts=dict((await connection.execute(_DELIVERIES)).one()._mapping),
-                dead_letters={row.source: row.n for row in await connection.execute(_DEAD)},
             )
 
     async def standing(self) -> Standing:
