@@ -144,19 +144,7 @@ def _next(look: Row) -> _Next:
 
 
 async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next) -> Posting:
-    body = message_send(
-        Outgoing(
-            bubble.candidate,
-            job.id,
-            conversation.name,
-            conversation.contact,
-            conversation.persona.name,
-            bubble.ordinal,
-            bubble.kind,
-            bubble.text,
-        ),
-        conversation.now,
-    )
+    body = _body(conversation, job, bubble)
     row = await tx.the(
         _LEAVE,
         org=conversation.org,
@@ -190,3 +178,17 @@ async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next)
         attempt=1,
         endpoint=endpoint_of(conversation),
     )
+
+
+def _body(conversation: Locked, job: Job, bubble: _Next) -> str:
+    outgoing = Outgoing(
+        bubble.candidate,
+        job.id,
+        conversation.name,
+        conversation.contact,
+        conversation.persona.name,
+        bubble.ordinal,
+        bubble.kind,
+        bubble.text,
+    )
+    return message_send(outgoing, conversation.now)
