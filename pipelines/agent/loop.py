@@ -49,7 +49,7 @@ class Finish(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class Assignment:
     """What an agent is sent to work with. `build` makes the request of a call from the run's own messages."""
 
     model: Model
@@ -61,7 +61,7 @@ class Brief:
 class Agent(Generic[S]):
     def __init__(
         self,
-        brief: Brief,
+        assignment: Assignment,
         tools: Sequence[Tool[Any, S]],
         policy: ToolPolicy,
         state: S,
@@ -70,7 +70,7 @@ class Agent(Generic[S]):
         limits: AgentParameters,
         trace: Trace,
     ) -> None:
-        self._brief = brief
+        self._assignment = assignment
         self._state = state
         self._calls = calls
         self._timer = timer
@@ -80,7 +80,7 @@ class Agent(Generic[S]):
         self._execution = Execution(tools, policy, state, self._counts, limits, trace)
         self._specs = tuple(tool.spec() for tool in self._execution.palette)
         self._messages: list[Message] = []
-        self._new: list[Block] = list(brief.opening)
+        self._new: list[Block] = list(assignment.opening)
         self._correcting = False
 
     @property
@@ -142,7 +142,7 @@ class Agent(Generic[S]):
         return None
 
     async def _ask(self) -> ModelAnswer:
-        exchange = await self._calls.ask(Task.REPLY, self._brief.model, self._new, self._request, self._next_task)
+        exchange = await self._calls.ask(Task.REPLY, self._assignment.model, self._new, self._request, self._next_task)
         self._messages.append(Message(USER, exchange.sent))
         if exchange.answer.content:
             self._messages.append(Message(ASSISTANT, _raw(exchange.answer)))
@@ -152,14 +152,14 @@ class Agent(Generic[S]):
 
     def _request(self, call: CallId, sent: Sequence[Block]) -> ModelRequest:
         messages = [*self._messages, Message(USER, tuple(sent))]
-        return self._brief.build(call, self._brief.model, messages, self._specs)
+        return self._assignment.build(call, self._assignment.model, messages, self._specs)
 
     def _next_task(self, answer: ModelAnswer) -> Task | None:
         if answer.stop is Stop.REFUSED:
             return None
         if answer.calls or not self._state.sendable:
             return Task.REPLY if self._another_allowed else None
-        return Task.REVIEW if self._brief.expects_review else None
+        return Task.REVIEW if self._assignment.expects_review else None
 
     @property
     def _another_allowed(self) -> bool:

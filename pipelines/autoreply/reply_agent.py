@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from pipelines.agent.calls import Calls, Timer
-from pipelines.agent.loop import Agent, Brief
+from pipelines.agent.loop import Agent, Assignment
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
 from pipelines.autoreply.context import kept_messages
@@ -59,6 +59,8 @@ class ReplyPrompt:
 def reply_agent(
     prompt: ReplyPrompt, model: Model, draft: Draft, calls: Calls, timer: Timer, limits: AgentParameters, trace: Trace
 ) -> Agent[Draft]:
-    brief = Brief(model, (Text(prompt.moment),), prompt.request, expects_review=limits.use_redaction_validation)
+    assignment = Assignment(
+        model, (Text(prompt.moment),), prompt.request, expects_review=limits.use_redaction_validation
+    )
     policy = ToolPolicy(remove=limits.hard_remove_disabled_tools)
-    return Agent(brief, TOOLS, policy, draft, calls, timer, limits, trace)
+    return Agent(assignment, TOOLS, policy, draft, calls, timer, limits, trace)

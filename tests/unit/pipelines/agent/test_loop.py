@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from pipelines.agent.calls import Calls, Timer
-from pipelines.agent.loop import Agent, Brief, Finish
+from pipelines.agent.loop import Agent, Assignment, Finish
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
 from pipelines.llm.dialects.anthropic import to_wire
@@ -32,9 +32,9 @@ def agent(desk: Desk, lines: list[Line], keep: MemoryKeep, resume: Resume) -> tu
     model = ScriptedModel(list(lines), clock)
     trace, timer = Trace(clock), Timer.start(clock, limits.timeout_seconds, resume.active_seconds)
     calls = Calls(resume, keep, {"anthropic": model}, Purse(FlatPrices(), 100), timer, trace)
-    brief = Brief(HAIKU, (Text("go"),), build)
+    assignment = Assignment(HAIKU, (Text("go"),), build)
     desk.open.set()
-    return Agent(brief, [Look(), Note(), Stop()], ToolPolicy(), desk, calls, timer, limits, trace), model
+    return Agent(assignment, [Look(), Note(), Stop()], ToolPolicy(), desk, calls, timer, limits, trace), model
 
 
 async def test_only_the_lookups_of_the_last_saved_step_are_made_again() -> None:
