@@ -63,17 +63,12 @@ class App:
     leases: Leases
 
 
-def build_replies(settings: Settings, clock: Clock) -> Replies:
-    """The reply pipeline over the models that have a key. Raises SettingsRefused when none has."""
-    llm = build_llm(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings)
-
-
 @asynccontextmanager
 async def build_app(settings: Settings, instance: str) -> AsyncIterator[App]:
     """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
 
-    `instance` names this process on the leases it takes: no two living processes may share it.
+    `instance` names this process on the leases it takes: no two living processes may share it. Raises SettingsRefused
+    when an address or every model's key is missing.
     """
     clock = SystemClock()
     async with AsyncExitStack() as stack:
@@ -84,7 +79,9 @@ async def build_app(settings: Settings, instance: str) -> AsyncIterator[App]:
         storage = Transitions(database, settings, courier, instance)
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
         stack.push_async_callback(webhooks.close)
+        llm = build_llm(settings, clock)
+        replies = ReplyPipeline(clock, llm.models, llm.prices, settings)
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
-        yield App(settings, clock, storage, build_replies(settings, clock), WithInbox(webhooks), courier, leases)
+        yield App(settings, clock, storage, replies, WithInbox(webhooks), courier, leases)

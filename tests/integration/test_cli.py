@@ -56,6 +56,17 @@ def asked(method: str, path: str, body: Any = None, organization: str | None = N
     return Asked(method, path, body, organization, f"Bearer {KEY}")
 
 
+AT = "2026-11-30T10:00:0"
+TRACE = [
+    {"n": 1, "kind": "model", "at": AT + "1Z", "model": "m", "stop": "tools", "input": 100, "cache_read": 300,
+     "cache_write": 0, "output": 20, "cost_usd": "0.001", "ms": 350},
+    {"n": 1, "kind": "tool", "at": AT + "1Z", "tool": "send_message", "args": {"text": "coucou toi"},
+     "result": "queued", "refused": False, "reason": None},
+    {"n": 2, "kind": "tool", "at": AT + "2Z", "tool": "send_image", "args": {}, "result": "", "refused": True,
+     "reason": "no such tool"},
+    {"n": 2, "kind": "review", "at": AT + "2Z", "verdict": "ok", "issues": []},
+]  # fmt: skip
+USAGE = {"calls": 3, "input": 200, "cache_read": 600, "cache_write": 0, "output": 40, "cost_usd": "0.002"}
 JOBS = {"items": [a_job(state="failed", code="AR-550", reason="max_iterations", attention=True)], "next": None}
 
 
@@ -73,8 +84,9 @@ def test_json_is_the_answer_of_the_gateway(shell: Shell, gateway: FakeGateway) -
 
 def test_a_problem_is_one_line_with_code_sentence_and_fields(shell: Shell, gateway: FakeGateway) -> None:
     errors = [{"field": "limit", "message": "must be at most 200"}, {"field": "state", "message": "no such state"}]
-    gateway.answers["GET /v1/jobs?state=lost&limit=50"] = (422, problem("AR-422", "not acceptable", errors=errors))
-    line = "replique: AR-422 not acceptable; limit: must be at most 200; state: no such state\n"
+    refused = problem("AR-422", "not accepted: limit, state", errors=errors)
+    gateway.answers["GET /v1/jobs?state=lost&limit=50"] = (422, refused)
+    line = "replique: AR-422 not accepted; limit: must be at most 200; state: no such state\n"
     assert shell("jobs", "list", "--state", "lost") == (1, "", line)
 
 
@@ -159,6 +171,36 @@ def test_a_call_that_comes_too_late_fails(shell: Shell, gateway: FakeGateway) ->
     assert shell("jobs", "cancel", "job_7") == (1, "", "replique: AR-409 too late: found it sent\n")
 
 
+def test_what_must_be_answered_for_is_read_out(shell: Shell, gateway: FakeGateway) -> None:
+    weaker = problem("AR-409", "maya would go without the notice", version="2026-08", text="You answer for it.")
+    gateway.answers["POST /v1/apply"] = (409, weaker)
+    line = "replique: AR-409 maya would go without the notice; version 2026-08 says: You answer for it.\n"
+    assert shell("apply", "-f", "-", stdin="{kind: Persona, name: maya}") == (1, "", line)
+
+
+EVENTS = [
+    {"at": AT + "1.5Z", "who": "contact", "from": None, "to": "queued", "why": "message", "facts": {}},
+    {"at": AT + "9.5Z", "who": "worker", "from": "sending", "to": "sent", "why": "all_sent",
+     "facts": {"candidate": 1}},
+]  # fmt: skip
+
+
+def test_a_job_is_shown_on_one_page(shell: Shell, gateway: FakeGateway) -> None:
+    job = a_job(state="sent", outcome="sent", attempts=1, trace=TRACE[:2], candidates=[a_bubble("sent")],
+                usage=USAGE, events=EVENTS)  # fmt: skip
+    gateway.answers["GET /v1/jobs/job_7"] = (200, job)
+    assert shell("jobs", "show", "job_7") == (0, (
+        "job_7  sent\n"
+        "conversation maya-leo, message, engine v2, 1 attempts\n"
+        "call 1: m, tools; 400 tokens in (75 % cached), 20 out, $0.001000, 350 ms\n"
+        '  send_message {"text": "coucou toi"}\n'
+        "bub_1\t0\ttext\tsent\tcoucou toi\t\t\n"
+        "10:00:01 contact: queued, message\n"
+        "10:00:09 worker: sending to sent, all_sent candidate=1\n"
+        "3 model calls, $0.002000; 75 % of 800 input tokens from the cache, 40 tokens out\n"
+    ), "")  # fmt: skip
+
+
 MANIFEST = """
 kind: Organization
 name: demo
@@ -235,19 +277,6 @@ def test_send_to_an_unknown_persona_tells_how_to_make_one(shell: Shell, gateway:
     assert shell("send", "coucou", "--persona", "maia", "--contact", "leo") == (1, "", line)
 
 
-AT = "2026-11-30T10:00:0"
-TRACE = [
-    {"n": 1, "kind": "model", "at": AT + "1Z", "model": "m", "stop": "tools", "input": 100, "cache_read": 300,
-     "cache_write": 0, "output": 20, "cost_usd": "0.001", "ms": 350},
-    {"n": 1, "kind": "tool", "at": AT + "1Z", "tool": "send_message", "args": {"text": "coucou toi"},
-     "result": "queued", "refused": False, "reason": None},
-    {"n": 2, "kind": "tool", "at": AT + "2Z", "tool": "send_image", "args": {}, "result": "", "refused": True,
-     "reason": "no such tool"},
-    {"n": 2, "kind": "review", "at": AT + "2Z", "verdict": "ok", "issues": []},
-]  # fmt: skip
-USAGE = {"calls": 3, "input": 200, "cache_read": 600, "cache_write": 0, "output": 40, "cost_usd": "0.002"}
-
-
 def test_following_tells_each_thing_once_until_it_is_delivered(shell: Shell, gateway: FakeGateway) -> None:
     gateway.answers["POST /v1/messages"] = (202, {"message": "m-1", "job": "job_7", "reason": None})
     gateway.answers["GET /v1/jobs/job_7"] = [
@@ -259,7 +288,7 @@ def test_following_tells_each_thing_once_until_it_is_delivered(shell: Shell, gat
     assert shell("send", "coucou", "--persona", "maya", "--contact", "leo", "--follow") == (0, (
         "m-1: job_7\n"
         "job_7 is queued\n"
-        "call 1: m stopped for tools; 400 tokens in, 75 % cached, 20 out, $0.001, 350 ms\n"
+        "call 1: m, tools; 400 tokens in (75 % cached), 20 out, $0.001000, 350 ms\n"
         '  send_message {"text": "coucou toi"}\n'
         "job_7 is running\n"
         "  send_image {} refused: no such tool\n"
@@ -267,8 +296,16 @@ def test_following_tells_each_thing_once_until_it_is_delivered(shell: Shell, gat
         "job_7 is held: leaves at 10:00:09 UTC unless someone stops it\n"
         "sent: [text] coucou toi\n"
         "job_7 is sent\n"
-        "3 model calls, $0.002; 75 % of 800 input tokens from the cache, 40 tokens out\n"
+        "3 model calls, $0.002000; 75 % of 800 input tokens from the cache, 40 tokens out\n"
     ), "")  # fmt: skip
+
+
+def test_following_outlives_a_database_that_restarts(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["POST /v1/messages"] = (202, {"message": "m-1", "job": "job_7", "reason": None})
+    away = (503, problem("AR-503", "the database does not answer"))
+    gateway.answers["GET /v1/jobs/job_7"] = [away, (200, a_job(state="sent", outcome="sent"))]
+    code, out, err = shell("send", "coucou", "--persona", "maya", "--contact", "leo", "--follow")
+    assert (code, out.splitlines()[1], err) == (0, "job_7 is sent", "")
 
 
 def test_following_goes_on_with_the_job_that_superseded(shell: Shell, gateway: FakeGateway) -> None:
@@ -310,6 +347,11 @@ def test_a_revoked_key_is_named(shell: Shell, gateway: FakeGateway) -> None:
 def test_migrate_without_a_database_is_asked_wrongly(lost_shell: Shell) -> None:
     line = "replique: DATABASE_URL is not set: which database is to be migrated?\n"
     assert lost_shell("migrate") == (2, "", line)
+
+
+def test_what_is_no_address_of_a_database_is_asked_wrongly(lost_shell: Shell) -> None:
+    line = "replique: DATABASE_URL is no address of a database: postgresql://user:password@host/name\n"
+    assert lost_shell("migrate", DATABASE_URL="banana") == (2, "", line)
 
 
 def test_help_does_not_load_what_commands_need(lost_shell: Shell) -> None:

@@ -140,6 +140,20 @@ async def test_two_clocks_admit_once_and_no_more_than_the_cap(database_url: str)
         assert Counter(organisation_of(known, hint) for hint in admitted) == {"org-1": 16, "org-2": 5, "org-3": 16}
 
 
+async def test_a_clock_leaves_a_queue_alone_while_another_is_at_it(database_url: str) -> None:
+    with rows(database_url) as known, rows(database_url) as other:
+        known.organisations(1)
+        known.jobs("org-1", 1)
+        other.do("BEGIN")
+        other.do("SELECT pg_advisory_xact_lock(5142002, 0)")
+        async with dispatching(database_url) as dispatch:
+            shut_out = await dispatch.admit(Queue.REPLY, None, expire=False)
+            other.do("COMMIT")
+            alone = await dispatch.admit(Queue.REPLY, None, expire=False)
+
+    assert (shut_out, alone) == (Admitted(), Admitted((AutoReply(job=1, conversation=1),)))
+
+
 async def test_the_cap_of_a_queue_counts_jobs_and_deliveries(database_url: str) -> None:
     with rows(database_url) as known:
         known.organisations(1)

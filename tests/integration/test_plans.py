@@ -6,11 +6,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-from sqlalchemy import event
 
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.decisions import Failure, Parked, Silence, SilenceReason
@@ -18,6 +14,7 @@ from schemas.errors import Code, FailureKind
 from schemas.http import MessagePatch
 from schemas.jobs import Deliver
 from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
+from tests.overheard import overheard
 
 GROWN = 100_000
 BIG = frozenset(
@@ -68,22 +65,6 @@ async def grow(storage: Storage) -> None:
         await connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
         for statement in FILL.format(org=storage.org, persona=persona, many=many).split(";"):
             await connection.exec_driver_sql(statement.replace("%", "%%").strip())
-
-
-@contextmanager
-def overheard(storage: Storage) -> Iterator[list[tuple[str, Any]]]:
-    """Every statement sent meanwhile, with what was bound."""
-    heard: list[tuple[str, Any]] = []
-
-    def hear(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        heard.append((statement, parameters))
-
-    engine = storage.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", hear)
-    try:
-        yield heard
-    finally:
-        event.remove(engine, "before_cursor_execute", hear)
 
 
 async def explained(storage: Storage, statement: str, parameters: Any) -> dict[str, Any]:

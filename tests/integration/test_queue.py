@@ -7,8 +7,8 @@ import pytest
 from redis import Redis
 
 from schemas.conversation import Case
-from schemas.jobs import AutoReply, DelayedSend
-from tests.fakes_courier import SILENT, MemoryStorage, ScriptedReplies, an_app
+from schemas.jobs import AutoReply, DelayedSend, Queue
+from tests.fakes_courier import SILENT, MemoryStorage, ScriptedChannel, ScriptedReplies, an_app
 from tests.workers import keys, running, send, send_raw, until
 from workers.runtime import wire
 
@@ -101,7 +101,27 @@ def test_an_error_in_a_run_ends_neither_the_thread_nor_the_worker(redis_url: str
     assert storage.recorded == [(2, SILENT)]
 
 
-def test_a_drain_lets_runs_finish_and_gives_back_what_nobody_began(redis_url: str) -> None:
+def test_a_drain_gives_back_what_was_fetched_and_nobody_began(redis_url: str) -> None:
+    """Each queue is fetched for every thread, so with two queues one hint waits in memory."""
+
+    async def think(case: Case) -> None:
+        await asyncio.sleep(2)
+
+    storage, channel = MemoryStorage(), ScriptedChannel(seconds=2)
+    app = an_app(storage, ScriptedReplies(first=think), channel)
+    send(redis_url, reply(1), DelayedSend(job=2, conversation=2))
+
+    with running(redis_url, app, Queue.REPLY, Queue.SEND, threads=1):
+        until(lambda: not keys(redis_url))
+        began = len(storage.claimed) + len(channel.posted)
+
+    with Redis.from_url(redis_url) as redis:
+        left = [redis.hlen(wire.payloads_key(queue)) + redis.llen(wire.list_key(queue)) for queue in Queue]
+    assert (began, sum(left)) == (1, 2)
+    assert len(storage.recorded) + len(storage.settled) == 1
+
+
+def test_a_drain_lets_runs_finish_and_leaves_the_rest_in_redis(redis_url: str) -> None:
     async def think(case: Case) -> None:
         await asyncio.sleep(0.5)
 

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from sqlalchemy.exc import IntegrityError
+from psycopg.errors import UniqueViolation
 
 from schemas.claims import Posting, Recorded
 from schemas.decisions import Failure
@@ -79,7 +79,7 @@ async def test_a_bubble_waits_for_the_one_ahead(database_url: str) -> None:
 
 async def test_without_the_look_ahead_the_order_index_still_refuses(database_url: str, tmp_path: Path) -> None:
     async with a_storage(database_url, kind=mutant(tmp_path, NO_ORDER)) as storage:
-        with pytest.raises(IntegrityError, match="one_bubble_out"):
+        with pytest.raises(UniqueViolation, match="one_bubble_out"):
             await second_bubble_while_the_first_hangs(storage)
 
 

@@ -4,32 +4,23 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-
-from sqlalchemy import event
 
 from schemas.claims import Accepted, Unknown
 from schemas.jobs import AutoReply, DelayedSend
 from tests.builders_storage import Storage, a_call, a_reply, a_reservation, a_step, a_storage
+from tests.overheard import overheard
 
 NOTICE_ON = {"disclosure": {"notice": True}}
 
 
 @contextmanager
 def counted(storage: Storage) -> Iterator[list[str]]:
-    """The statements sent meanwhile, each as its first words."""
-    heard: list[str] = []
-
-    def hear(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        heard.append(re.sub(r"\s+", " ", statement).strip()[:60])
-
-    engine = storage.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", hear)
-    try:
-        yield heard
-    finally:
-        event.remove(engine, "before_cursor_execute", hear)
-        sys.stdout.write("\n    ".join([f"\n{len(heard)} statements", *heard]))
+    """The statements sent meanwhile, each by its first words."""
+    with overheard(storage) as heard:
+        shown: list[str] = []
+        yield shown
+        shown += [re.sub(r"\s+", " ", statement).strip()[:60] for statement, _ in heard]
+        sys.stdout.write("\n    ".join([f"\n{len(shown)} statements", *shown]))
 
 
 async def test_a_message_in_a_known_conversation(database_url: str) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import httpx2
+import psycopg
 import pytest
 
 from tests.fakes_command import eventually
@@ -58,3 +59,28 @@ def test_up_answers_alone_and_leaves_nothing_behind(tmp_path: Path) -> None:
         assert (code, said.split("\t")[:4]) == (0, ["job_1", "maya-leo", "message", "sent"])
         process.kill()
     eventually(lambda: processes_of(folder) == [], seconds=30)
+
+
+def test_up_uses_the_servers_it_is_given(tmp_path: Path, database_url: str, redis_url: str) -> None:
+    given = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    with replique("up", "--port", str(free_port()), folder=tmp_path, **given) as process:
+        welcome = until(process, "stop\t")
+        assert "servers\tnone of its own: DATABASE_URL and REDIS_URL are used" in welcome
+        assert sorted(path.name for path in (tmp_path / ".replique").iterdir()) == ["connection.json", "lock", "logs"]
+        code, said = told("send", "coucou", "--persona", "maya", "--contact", "leo", folder=tmp_path)
+        assert (code, said.endswith(": job_1\n")) == (0, True)
+        process.terminate()
+        until(process, "stopped")
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
+
+
+def test_a_setting_that_a_worker_refuses_ends_up_with_its_sentence(
+    tmp_path: Path, database_url: str, redis_url: str
+) -> None:
+    given = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "AI_MODEL_REPLY": "gpt-6-luna"}
+    with replique("up", "--port", str(free_port()), folder=tmp_path, **given) as process:
+        said = until(process, "replique: settings refused: AI_MODEL_*")
+        assert any(re.match(r"replique: worker-\w+ does not start\. The end of its log:", line) for line in said)
+        assert process.wait(30) == 1
+    eventually(lambda: processes_of(tmp_path) == [])

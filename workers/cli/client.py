@@ -128,12 +128,20 @@ def _refused(answer: httpx2.Response) -> GatewayRefused | GatewayAway:
     problem = _members(answer)
     if "code" not in problem:
         return GatewayAway(f"what answers at {answer.url} is no Replique gateway: HTTP {answer.status_code}")
-    sentence = str(problem.get("detail") or problem.get("title") or f"HTTP {answer.status_code}")
+    detail = str(problem.get("detail") or problem.get("title") or f"HTTP {answer.status_code}")
     errors = [e for e in problem.get("errors") or [] if isinstance(e, dict)]
-    named = [f"{e.get('field')}: {e.get('message')}" for e in errors]
-    if isinstance(known := problem.get("organizations"), list):
-        named.append(f"organisations: {', '.join(map(str, known)) or 'none'} (--org)")
+    fields = [str(e.get("field")) for e in errors]
+    told = [f"{field}: {e.get('message')}" for field, e in zip(fields, errors, strict=True)]
+    sentence = detail.removesuffix(f": {', '.join(fields)}")  # each field is named with what is wrong with it
     facts = {name: value for name, value in problem.items() if name not in STANDARD_MEMBERS}
-    return GatewayRefused(
-        str(problem["code"]), "; ".join([sentence, *named]), facts, {str(e.get("field")) for e in errors}
-    )
+    return GatewayRefused(str(problem["code"]), "; ".join([sentence, *told, *_asked(facts)]), facts, fields)
+
+
+def _asked(facts: dict[str, object]) -> list[str]:
+    """What the gateway wants to hear before it does it."""
+    asked = []
+    if isinstance(known := facts.get("organizations"), list):
+        asked.append(f"organisations: {', '.join(map(str, known)) or 'none'} (--org)")
+    if "version" in facts and "text" in facts:
+        asked.append(f"version {facts['version']} says: {facts['text']}")
+    return asked

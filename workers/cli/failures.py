@@ -55,6 +55,13 @@ class StoryBroken(CommandFailed):
     """The demo did not show what it promises."""
 
 
+class Interrupted(CommandFailed):
+    """Somebody asked it to stop before it was done."""
+
+    def __init__(self) -> None:
+        super().__init__("interrupted")
+
+
 def as_failure(error: Exception) -> CommandFailed | None:
     """Failures of the layers below that a sentence explains; None is a fault of ours and keeps its traceback."""
     if isinstance(error, CommandFailed):

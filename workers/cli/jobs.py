@@ -75,8 +75,15 @@ def _page(terminal: "Terminal", job: "JobOut") -> None:
     if rows:
         terminal.table(("bubble", "#", "kind", "state", "text", "due", "reason"), rows)
     for event in job.events:
-        terminal.say("  ".join(f"{name}={value}" for name, value in event.items() if value is not None), "dim")
+        terminal.say(_event(event), "dim")
     terminal.say(cost(job.usage))
+
+
+def _event(event: dict[str, Any]) -> str:
+    """`10:00:01 worker: queued to running, claimed`"""
+    facts = "".join(f" {name}={value}" for name, value in (event.get("facts") or {}).items())
+    came_from = f"{event['from']} to " if event.get("from") else ""
+    return f"{str(event.get('at'))[11:19]} {event.get('who')}: {came_from}{event.get('to')}, {event.get('why')}{facts}"
 
 
 @app.command()

@@ -46,10 +46,15 @@ def list_keys(org: Org = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def revoke(key: Annotated[str, typer.Argument(metavar="KEY", help="e.g. key_3")], org: Org = None) -> None:
+def revoke(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="e.g. key_3")], org: Org = None, as_json: Json = False
+) -> None:
     """Take a key back; it is refused within seconds."""
     from workers.cli.terminal import Terminal
 
     with gateway(org) as at:
-        at.revoke_key(key)
-    Terminal().say(f"{key}: revoked")
+        answer = at.revoke_key(key)
+    if as_json:
+        Terminal().json(answer)
+    else:
+        Terminal().say(f"{key}: revoked")

@@ -4,13 +4,15 @@ import time
 from typing import Any
 from uuid import uuid4
 
+from schemas.errors import Code
 from schemas.http import JobOut
 from workers.cli.client import Gateway
-from workers.cli.failures import CommandFailed, GatewayRefused
+from workers.cli.failures import CommandFailed, GatewayAway, GatewayRefused
 from workers.cli.story import Story
 from workers.cli.terminal import Terminal
 
 LOOK_SECONDS = 0.4
+PATIENCE_SECONDS = 60.0
 GOOD_ENDS = frozenset({"sent", "silent"})
 
 
@@ -37,11 +39,35 @@ def post(gateway: Gateway, text: str, persona: str, contact: str, conversation: 
         raise GatewayRefused(refusal.code, refusal.sentence + hint, refusal.facts, refusal.fields) from refusal
 
 
+class Patience:
+    """A follower outlives a restart of the gateway or its database: the job does, too."""
+
+    def __init__(self) -> None:
+        self._away_since: float | None = None
+
+    def ask(self, gateway: Gateway, reference: str) -> dict[str, Any] | None:
+        """The job; None while nobody answers. Raises what went wrong when that lasts."""
+        try:
+            found = gateway.job(reference)
+        except (GatewayAway, GatewayRefused) as error:
+            now = time.monotonic()
+            self._away_since = self._away_since or now
+            passing = isinstance(error, GatewayAway) or error.code == Code.UNAVAILABLE
+            if not passing or now - self._away_since > PATIENCE_SECONDS:
+                raise
+            return None
+        self._away_since = None
+        return found
+
+
 def follow(gateway: Gateway, reference: str, terminal: Terminal) -> None:
     """Show the job until it has ended; one that gives way to a newer one is followed there. Raises NoReply."""
-    story = Story()
+    story, patience = Story(), Patience()
     while True:
-        job = JobOut.model_validate(gateway.job(reference))
+        if (found := patience.ask(gateway, reference)) is None:
+            time.sleep(LOOK_SECONDS)
+            continue
+        job = JobOut.model_validate(found)
         for line in story.news(job):
             terminal.say(line.text, line.style)
         if job.outcome == "superseded" and (newer := _live_job(gateway, job.conversation, reference)):

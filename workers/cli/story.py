@@ -76,9 +76,14 @@ def _bubble(candidate: CandidateOut) -> Line:
 def cost(usage: UsageOut) -> str:
     read = usage.input + usage.cache_read + usage.cache_write
     share = f"{100 * usage.cache_read // read} % of {read} input tokens from the cache" if read else "no input"
-    lost = f", ${usage.discarded_cost_usd} of it thrown away" if Decimal(usage.discarded_cost_usd) else ""
+    lost = f", {dollars(usage.discarded_cost_usd)} of it thrown away" if Decimal(usage.discarded_cost_usd) else ""
     unpriced = f" ({usage.unpriced_calls} without a known price)" if usage.unpriced_calls else ""
-    return f"{usage.calls} model calls{unpriced}, ${usage.cost_usd}{lost}; {share}, {usage.output} tokens out"
+    return f"{usage.calls} model calls{unpriced}, {dollars(usage.cost_usd)}{lost}; {share}, {usage.output} tokens out"
+
+
+def dollars(amount: str) -> str:
+    """To a millionth, for people; `--json` has all of it."""
+    return f"${Decimal(amount):.6f}"
 
 
 def traced(item: dict[str, Any]) -> Iterator[Line]:
@@ -91,12 +96,13 @@ def traced(item: dict[str, Any]) -> Iterator[Line]:
 def _model(item: dict[str, Any]) -> Iterator[Line]:
     read = int(item.get("cache_read") or 0)
     total = int(item.get("input") or 0) + read + int(item.get("cache_write") or 0)
-    share = f", {100 * read // total} % cached" if total else ""
-    price = item.get("cost_usd")
+    share = f" ({100 * read // total} % cached)" if total else ""
+    name = str(item.get("model")).partition(":")[2] or item.get("model")
+    price = "unpriced" if item.get("cost_usd") is None else dollars(item["cost_usd"])
     yield Line(
         "model",
-        f"call {item.get('n')}: {item.get('model')} stopped for {item.get('stop')}; {total} tokens in{share}, "
-        f"{item.get('output') or 0} out, {'unpriced' if price is None else f'${price}'}, {item.get('ms') or 0} ms",
+        f"call {item.get('n')}: {name}, {item.get('stop')}; {total} tokens in{share}, "
+        f"{item.get('output') or 0} out, {price}, {item.get('ms') or 0} ms",
     )
 
 

@@ -62,9 +62,15 @@ class Forks:
         self._quick_deaths = self._quick_deaths + 1 if lived < QUICK_DEATH_SECONDS else 0
         log.error("worker_died", instance=name, code=code, seconds=round(lived, 1))
         if self._quick_deaths:
-            self._stop.wait(min(2.0 ** (self._quick_deaths - 1), LONGEST_WAIT_SECONDS))
+            self._pause(min(2.0 ** (self._quick_deaths - 1), LONGEST_WAIT_SECONDS))
         if not self._stop.asked:
             self._spawn(replaces=name)
+
+    def _pause(self, seconds: float) -> None:
+        """In short steps: a signal must not wait for the whole of it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self._stop.wait(LOOK_SECONDS):
+            pass
 
     def _ended(self) -> list[tuple[int, int]]:
         found = []

@@ -14,9 +14,14 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from schemas.errors import AppError
+from schemas.settings import SettingsRefused
 
 QUIET = ("dramatiq", "httpx2", "httpcore2", "sqlalchemy", "alembic", "asyncio", "anthropic", "redis")
 """Libraries that tell too much at INFO, addresses and parameters among it."""
+
+
+OURS = (AppError, SettingsRefused)
+"""Errors whose sentences are our own."""
 
 
 def logger(name: str) -> Any:
@@ -75,7 +80,7 @@ def _names(error: BaseException) -> list[str]:
     names: list[str] = []
     seen: BaseException | None = error
     while seen is not None and len(names) < 5:
-        names.append(f"{type(seen).__name__}: {seen}" if isinstance(seen, AppError) else type(seen).__qualname__)
+        names.append(f"{type(seen).__name__}: {seen}" if isinstance(seen, OURS) else type(seen).__qualname__)
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
     return names
 

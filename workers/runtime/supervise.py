@@ -42,6 +42,7 @@ class Child:
         self.log = log
         self.starts = 0
         self.young_deaths = 0
+        self.last_code: int | None = None
         self.start_at = 0.0
         self._started_at = 0.0
         self._process: subprocess.Popen[bytes] | None = None
@@ -72,7 +73,7 @@ class Child:
         """The exit code of a process that is gone since the last look (negative: the signal), told once."""
         if self._process is None or (code := self._process.poll()) is None:
             return None
-        self._process = None
+        self._process, self.last_code = None, code
         lived = time.monotonic() - self._started_at
         self.young_deaths = 0 if lived >= STEADY_SECONDS else self.young_deaths + 1
         step = min(self.young_deaths, len(RESTART_SECONDS)) - 1

@@ -8,6 +8,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpcore2
@@ -24,6 +25,7 @@ _ALSO_CLOSED = tuple(
         "fec0::/10",
     )
 )
+RESOLVERS = 32
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -49,9 +51,9 @@ def _embedded(address: Address) -> ipaddress.IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
 
 
-async def resolve(host: str, port: int) -> list[Address]:
-    """Every address of a name. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+def _resolve(host: str, port: int) -> list[Address]:
+    """Every address of a name. Blocks. Raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     # a scoped literal (fe80::1%eth0) keeps its zone in the text
     return list(dict.fromkeys(ipaddress.ip_address(str(info[4][0]).partition("%")[0]) for info in found))
 
@@ -62,6 +64,8 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
     def __init__(self, private: bool) -> None:
         self._private = private
         self._network = httpcore2.AnyIOBackend()
+        # The loop's own resolver has four threads: one receiver's slow name server would hold up all webhooks.
+        self._resolvers = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="resolver")
 
     async def connect_tcp(
         self,
@@ -93,7 +97,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
     async def _checked(self, host: str, port: int) -> list[Address]:
         try:
-            addresses = await resolve(host, port)
+            addresses = await asyncio.get_running_loop().run_in_executor(self._resolvers, _resolve, host, port)
         except (OSError, UnicodeError) as error:
             raise httpcore2.ConnectError("the name does not resolve") from error
         # One private address among public ones is a trap, not an accident.

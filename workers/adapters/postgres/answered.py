@@ -1,17 +1,15 @@
 """How far the contact has been answered: the count covered by the newest reply, silence or word of a person."""
 
-from sqlalchemy import text
-
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
-_COVERED = text("""
+_COVERED = sql("""
 SELECT inbound_seq FROM jobs
 WHERE conversation_id = :conversation AND kind <> 'delivery' AND state IN ('sent', 'silent')
 ORDER BY id DESC LIMIT 1
 """)
 
-NOTHING_LEFT = text("""
+NOTHING_LEFT = sql("""
 SELECT NOT EXISTS (
   SELECT 1 FROM messages
   WHERE conversation_id = :conversation AND author = 'contact' AND deleted_at IS NULL AND seq > :covered

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
-
-from sqlalchemy import Row, text
 
 from pipelines.memory.window import first_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
@@ -12,7 +9,7 @@ from schemas.ids import CandidateId
 from workers.adapters.postgres.answered import answered
 from workers.adapters.postgres.jobs import Job
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 CONTACT = "ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at"
 """Columns of the contact that `load` needs in its row."""
@@ -20,7 +17,7 @@ CONTACT = "ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at"
 SENT_KEPT = 200
 
 # A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back.
-_TURNS = text("""
+_TURNS = sql("""
 SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq
 FROM messages m
 LEFT JOIN candidates k ON k.id = m.candidate_id
@@ -30,13 +27,13 @@ WHERE m.conversation_id = :conversation AND m.position >= :first AND m.deleted_a
 ORDER BY m.position
 """)
 
-_SENT = text(f"""
+_SENT = sql(f"""
 SELECT text, kind, job_id, left_at FROM candidates
 WHERE conversation_id = :conversation AND state = 'sent' ORDER BY id DESC LIMIT {SENT_KEPT}
 """)
 
 
-async def load(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> Case:
+async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Case:
     """`look` holds `CONTACT` and the job's `trigger` and `instruction`."""
     first = first_kept(conversation.last_position)
     turns = await tx.all(_TURNS, conversation=conversation.id, first=first)
@@ -68,7 +65,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) 
     )
 
 
-def _turn(row: Row[Any], covered: int) -> Turn:
+def _turn(row: Row, covered: int) -> Turn:
     return Turn(
         position=row.position,
         author=Author(row.author),
@@ -81,7 +78,7 @@ def _turn(row: Row[Any], covered: int) -> Turn:
     )
 
 
-def _recent_replies(sent: Sequence[Row[Any]], conversation: Locked) -> int:
+def _recent_replies(sent: Sequence[Row], conversation: Locked) -> int:
     """Replies, not bubbles, of which something left within the last minute."""
     since = conversation.now - timedelta(minutes=1)
     return len({row.job_id for row in sent if row.left_at is not None and row.left_at > since})

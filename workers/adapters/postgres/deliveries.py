@@ -1,18 +1,14 @@
 """A send worker takes a webhook that waited for its next attempt, or whose worker died in the POST."""
 
-from typing import Any
-
-from sqlalchemy import Row, text
-
 from schemas.claims import Endpoint, Posting, Refused, Unknown
 from schemas.ids import CandidateId, ConversationId, DeliveryId, OrgId
 from schemas.jobs import Deliver
 from workers.adapters.postgres.locks import lock
 from workers.adapters.postgres.settle import settle
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 # What is found posting lost its worker in the POST: the receiver may have applied it.
-_CLAIM = text("""
+_CLAIM = sql("""
 UPDATE deliveries d
 SET ambiguous = d.ambiguous OR d.state = 'posting', state = 'posting', fence = d.fence + 1, attempts = d.attempts + 1,
     crashes = d.crashes + 1, due_at = NULL, lease_until = clock_timestamp() + make_interval(secs => :lease),
@@ -25,7 +21,7 @@ RETURNING d.id, d.webhook_id, d.org_id, d.conversation_id, d.candidate_id, d.typ
           o.version, o.webhook_disabled_at IS NOT NULL AS disabled
 """)
 
-_NOT_YET = text("UPDATE deliveries SET dispatched_at = NULL WHERE id = :delivery AND lease_until IS NULL")
+_NOT_YET = sql("UPDATE deliveries SET dispatched_at = NULL WHERE id = :delivery AND lease_until IS NULL")
 
 
 async def claim(tx: Transaction, hint: Deliver) -> Posting | None:
@@ -46,7 +42,7 @@ async def claim(tx: Transaction, hint: Deliver) -> Posting | None:
     return posting
 
 
-async def _posting(tx: Transaction, row: Row[Any]) -> Posting:
+async def _posting(tx: Transaction, row: Row) -> Posting:
     organization = await tx.specs.organization(tx.connection, row.org_id, row.version)
     webhook = organization.webhook
     return Posting(

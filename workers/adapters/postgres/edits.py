@@ -2,9 +2,6 @@
 
 import json
 from dataclasses import replace
-from typing import Any
-
-from sqlalchemy import Row, text
 
 from pipelines.ingestion.normalise import must_hold_something
 from schemas.claims import JobState, NoJob
@@ -15,11 +12,11 @@ from workers.adapters.postgres import inbound
 from workers.adapters.postgres.answered import NOTHING_LEFT, answered
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-_WHERE = text("SELECT conversation_id FROM messages WHERE org_id = :org AND name = :name")
+_WHERE = sql("SELECT conversation_id FROM messages WHERE org_id = :org AND name = :name")
 
-_LOOK = text(f"""
+_LOOK = sql(f"""
 SELECT m.id, m.author, m.seq, m.text, m.attachments, m.deleted_at, m.job_id, {CONTACT_FLAGS}, {JOB}
 FROM messages m
 JOIN contacts ct ON ct.id = :contact
@@ -27,21 +24,21 @@ LEFT JOIN jobs j ON j.conversation_id = :conversation AND j.kind <> 'delivery' A
 WHERE m.org_id = :org AND m.name = :name
 """)
 
-_EDIT = text("""
+_EDIT = sql("""
 UPDATE messages SET text = :text, attachments = CAST(:attachments AS json), edited_at = clock_timestamp()
 WHERE id = :message
 """)
 
-_DELETE = text("""
+_DELETE = sql("""
 UPDATE messages SET text = '', attachments = NULL, deleted_at = clock_timestamp() WHERE id = :message
 """)
 
-_COUNT = text("""
+_COUNT = sql("""
 UPDATE conversations SET inbound_seq = :seq, last_inbound_at = clock_timestamp(), follow_up_at = NULL
 WHERE id = :conversation
 """)
 
-_ANSWERED_BY = text("UPDATE messages SET job_id = :job, reason = :reason WHERE id = :message")
+_ANSWERED_BY = sql("UPDATE messages SET job_id = :job, reason = :reason WHERE id = :message")
 
 
 async def edit(tx: Transaction, org: OrgId, name: str, patch: MessagePatch) -> Ingested:
@@ -67,7 +64,7 @@ async def delete(tx: Transaction, org: OrgId, name: str) -> Ingested:
     return await _follow(tx, conversation, message, name)
 
 
-async def _find(tx: Transaction, org: OrgId, name: str) -> tuple[Locked, Row[Any]]:
+async def _find(tx: Transaction, org: OrgId, name: str) -> tuple[Locked, Row]:
     where = await tx.one(_WHERE, org=org, name=name)
     conversation = None if where is None else await lock(tx, where.conversation_id)
     if conversation is None:
@@ -76,7 +73,7 @@ async def _find(tx: Transaction, org: OrgId, name: str) -> tuple[Locked, Row[Any
     return conversation, message
 
 
-async def _follow(tx: Transaction, conversation: Locked, message: Row[Any], name: str) -> Ingested:
+async def _follow(tx: Transaction, conversation: Locked, message: Row, name: str) -> Ingested:
     if message.author != "contact":
         return _answer(conversation, name, None, NoJob.OPERATOR)
     conversation = replace(conversation, inbound_seq=conversation.inbound_seq + 1)
@@ -86,7 +83,7 @@ async def _follow(tx: Transaction, conversation: Locked, message: Row[Any], name
     return _answer(conversation, name, job, reason)
 
 
-async def _job_for(tx: Transaction, conversation: Locked, message: Row[Any]) -> tuple[JobId | None, NoJob | None]:
+async def _job_for(tx: Transaction, conversation: Locked, message: Row) -> tuple[JobId | None, NoJob | None]:
     if (closed := conversation.closed_to_ai(message)) is not None:
         return None, closed
     job = None if message.job is None else Job.of(message)

@@ -1,13 +1,11 @@
 """The last bubble is out: the job has been sent."""
 
-from sqlalchemy import text
-
 from schemas.claims import JobState
 from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, successor
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
-_SENT = text(f"""
+_SENT = sql(f"""
 WITH ended AS (
   UPDATE jobs SET state = 'sent', due_at = NULL, crashes = 0, {AT_REST}, on_hold = false, rest = NULL,
                   ended_at = clock_timestamp()

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import text
-
 from pipelines.delivery import bodies
 from pipelines.ingestion.normalise import clean_text
 from schemas.agent import TraceItem
@@ -15,10 +13,10 @@ from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
 from workers.adapters.postgres.ledger import UNHEARD
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.steps import TRACED, traced
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
-_FAIL = text(f"""
+_FAIL = sql(f"""
 WITH ended AS (
   UPDATE jobs
   SET state = 'failed', code = :code, reason = :why, attention = 'open', due_at = NULL, {AT_REST},

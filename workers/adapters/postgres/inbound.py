@@ -1,14 +1,12 @@
 """The contact did something: what becomes of the conversation's live job, or which new one answers."""
 
-from sqlalchemy import text
-
 from schemas.claims import JobState
 from schemas.ids import JobId
 from workers.adapters.postgres.jobs import EVENT, MAX_SUPERSEDES, Job, make, send_away
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
-_DEBOUNCE = text(f"""
+_DEBOUNCE = sql(f"""
 WITH moved AS (
   UPDATE jobs
   SET inbound_seq = :seq, dispatched_at = NULL,
@@ -21,7 +19,7 @@ WITH moved AS (
 SELECT id FROM moved
 """)
 
-_PIN = text(f"""
+_PIN = sql(f"""
 WITH pinned AS (
   UPDATE jobs SET pinned = true WHERE id = :job AND state = :state AND fence = :fence RETURNING id
 ), told AS ({EVENT.format(of="pinned", frm=":state", to=":state")})

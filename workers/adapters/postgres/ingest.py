@@ -2,9 +2,6 @@
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
-
-from sqlalchemy import Row, text
 
 from pipelines.ingestion.dedupe import fingerprint
 from schemas.claims import JobState, NoJob
@@ -15,9 +12,9 @@ from schemas.ids import JobId, OrgId, reference
 from workers.adapters.postgres import inbound, openings, seen
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_by_name
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-_LOOK = text(f"""
+_LOOK = sql(f"""
 SELECT ct.display_name, ct.locale, ct.timezone, ct.profile, {CONTACT_FLAGS}, m.id IS NOT NULL AS seen, {JOB}
 FROM contacts ct
 LEFT JOIN messages m ON m.org_id = :org AND m.name = :name
@@ -25,7 +22,7 @@ LEFT JOIN jobs j ON j.conversation_id = :conversation AND j.kind <> 'delivery' A
 WHERE ct.id = :contact
 """)
 
-_STORE = text("""
+_STORE = sql("""
 WITH stored AS (
   INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text, attachments, body_hash, sent_at,
                         job_id, reason)
@@ -42,7 +39,7 @@ WITH stored AS (
 SELECT id FROM stored
 """)
 
-_HAND_TO_HUMAN = text("""
+_HAND_TO_HUMAN = sql("""
 UPDATE conversations SET handled_by = 'human', handled_by_who = :who, handled_at = clock_timestamp()
 WHERE id = :conversation AND handled_by <> 'human'
 """)
@@ -75,7 +72,7 @@ async def arrive(tx: Transaction, org: OrgId, message: MessageIn) -> Ingested:
     return await _take_in(tx, conversation, look, message)
 
 
-async def _take_in(tx: Transaction, conversation: Locked, look: Row[Any], message: MessageIn) -> Ingested:
+async def _take_in(tx: Transaction, conversation: Locked, look: Row, message: MessageIn) -> Ingested:
     job = None if look.job is None else Job.of(look)
     if message.author == "operator":
         outcome = await _operator_wrote(tx, conversation, job)

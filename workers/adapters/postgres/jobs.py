@@ -7,8 +7,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, text
-
 from schemas.claims import JobState
 from schemas.conversation import Trigger
 from schemas.errors import Code, NotFound, TooLate
@@ -16,7 +14,7 @@ from schemas.ids import JobId
 from schemas.jobs import AutoReply
 from workers.adapters.postgres.dispatch_now import DISPATCHED_REPLY
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 LIVE = "('queued', 'running', 'held', 'sending')"
 
@@ -52,7 +50,7 @@ class Job:
     on_hold: bool
 
     @classmethod
-    def of(cls, row: Row[Any]) -> "Job":
+    def of(cls, row: Row) -> "Job":
         return cls(
             id=JobId(row.job),
             state=JobState(row.job_state),
@@ -69,13 +67,13 @@ class Job:
         )
 
 
-_BY_ID = text(f"SELECT {JOB} FROM jobs j WHERE j.id = :job AND j.conversation_id = :conversation")
-_HOLD_STILL = text("SELECT id FROM jobs WHERE id = :job FOR NO KEY UPDATE")
-_LIVE = text(
+_BY_ID = sql(f"SELECT {JOB} FROM jobs j WHERE j.id = :job AND j.conversation_id = :conversation")
+_HOLD_STILL = sql("SELECT id FROM jobs WHERE id = :job FOR NO KEY UPDATE")
+_LIVE = sql(
     f"SELECT {JOB} FROM jobs j WHERE j.conversation_id = :conversation AND j.kind <> 'delivery' AND j.state IN {LIVE}"
 )
 
-_NEW = text(f"""
+_NEW = sql(f"""
 WITH made AS (
   INSERT INTO jobs (org_id, conversation_id, queue, trigger, engine, state, inbound_seq, supersedes,
                     first_message_at, due_at, dispatched_at)
@@ -90,7 +88,7 @@ WITH made AS (
 SELECT id, dispatched_at IS NOT NULL AS dispatched FROM made
 """)
 
-_AWAY = text(f"""
+_AWAY = sql(f"""
 WITH ended AS (
   UPDATE jobs SET state = :to, reason = :why, code = CAST(:code AS text),
                   inbound_seq = GREATEST(inbound_seq, :seq), due_at = NULL, {AT_REST},
@@ -122,7 +120,7 @@ WITH ended AS (
 SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM recalled) AS recalled
 """)
 
-_LAST_EVENT = text("SELECT who, at FROM job_events WHERE job_id = :job ORDER BY id DESC LIMIT 1")
+_LAST_EVENT = sql("SELECT who, at FROM job_events WHERE job_id = :job ORDER BY id DESC LIMIT 1")
 
 
 async def read(tx: Transaction, conversation: Locked, job: int) -> Job | None:
@@ -141,7 +139,6 @@ async def make(
     *,
     why: str,
     who: str = "system",
-    seq: int | None = None,
     trigger: Trigger = Trigger.MESSAGE,
     quiet: float | None = None,
     supersedes: int = 0,
@@ -160,7 +157,7 @@ async def make(
         conversation=conversation.id,
         trigger=trigger.value,
         engine=conversation.persona.spec.engine,
-        seq=conversation.inbound_seq if seq is None else seq,
+        seq=conversation.inbound_seq,
         supersedes=supersedes,
         since=conversation.last_inbound_at if waiting else None,
         quiet=pause,

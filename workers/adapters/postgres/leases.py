@@ -6,13 +6,11 @@ locked in the order of their ids, jobs before deliveries, so that no two batches
 
 from collections.abc import Sequence
 
-from sqlalchemy import text
-
 from pipelines.ingestion.normalise import clean_text
 from schemas.errors import Code
 from schemas.ids import DeliveryId, JobId
 from workers.adapters.postgres.jobs import facts
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
 _RENEW = """
 WITH mine AS (
@@ -24,8 +22,8 @@ UPDATE {table} t SET lease_until = clock_timestamp() + make_interval(secs => :le
 FROM mine WHERE t.id = mine.id
 RETURNING t.id
 """
-_RENEW_JOBS = text(_RENEW.format(table="jobs", state="running"))
-_RENEW_DELIVERIES = text(_RENEW.format(table="deliveries", state="posting"))
+_RENEW_JOBS = sql(_RENEW.format(table="jobs", state="running"))
+_RENEW_DELIVERIES = sql(_RENEW.format(table="deliveries", state="posting"))
 
 _RELEASE = """
 WITH dead AS (
@@ -34,10 +32,10 @@ WITH dead AS (
 UPDATE {table} t SET lease_until = NULL, leased_by = NULL, dispatched_at = NULL, due_at = clock_timestamp()
 FROM dead WHERE t.id = dead.id
 """
-_RELEASE_JOBS = text(_RELEASE.format(table="jobs"))
-_RELEASE_DELIVERIES = text(_RELEASE.format(table="deliveries"))
+_RELEASE_JOBS = sql(_RELEASE.format(table="jobs"))
+_RELEASE_DELIVERIES = sql(_RELEASE.format(table="deliveries"))
 
-_UNREADABLE = text("""
+_UNREADABLE = sql("""
 INSERT INTO dead_letters (source, code, error, attempts, payload)
 VALUES ('queue', :code, :error, 1, CAST(:payload AS jsonb))
 """)

@@ -8,11 +8,9 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import text
-
 from schemas.claims import Claim
 from schemas.llm import Reservation, SettledCall
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
 _ROWS = """json_to_recordset(CAST(:calls AS json)) AS r(call text, task text, provider text, model text, state text,
 outcome text, input int, cache_read int, cache_write_5m int, cache_write_1h int, output int, reserved_usd numeric,
@@ -41,15 +39,15 @@ PAY_WHEN_FOUND = _PAY.format(
 """Part of the statement that saves a step: what was paid is kept whoever holds the lease, a reservation only by us.
 `found` is read first: the rows of the ledger are written after the job's is locked, in every statement alike."""
 
-_PAY_ALONE = text(_PAY.format(rows=f"{_ROWS} WHERE true"))
+_PAY_ALONE = sql(_PAY.format(rows=f"{_ROWS} WHERE true"))
 
-_FORGET = text("DELETE FROM ledger WHERE run_id = :run AND fence = :fence AND state = 'reserved'")
+_FORGET = sql("DELETE FROM ledger WHERE run_id = :run AND fence = :fence AND state = 'reserved'")
 
 UNHEARD = """UPDATE ledger SET state = 'unknown', cost_usd = reserved_usd, settled_at = clock_timestamp()
 WHERE {which} AND state = 'reserved'"""
 """What became of these calls will not be heard."""
 
-_UNHEARD_OF_RUN = text(UNHEARD.format(which="run_id = :run"))
+_UNHEARD_OF_RUN = sql(UNHEARD.format(which="run_id = :run"))
 
 
 def calls(settled: SettledCall | None, reserved: Reservation | None) -> str:

@@ -7,15 +7,12 @@ on besides (jobs, bubbles, the contact's flags) is read by a later statement, un
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import Row, text
 
 from schemas.claims import NoJob
 from schemas.conversation import HandledBy, Organization, Persona
 from schemas.errors import NotFound
 from schemas.ids import ContactId, ConversationId, JobId, OrgId, PersonaId
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 _LOCK = """
 SELECT c.id, c.org_id, c.name, c.persona_id, c.contact_id, c.inbound_seq, c.last_position, c.last_inbound_at,
@@ -29,10 +26,10 @@ JOIN personas p ON p.id = c.persona_id
 WHERE {which}
 FOR NO KEY UPDATE OF c
 """
-_BY_ID = text(_LOCK.format(which="c.id = :conversation"))
-_BY_NAME = text(_LOCK.format(which="c.org_id = :org AND c.name = :name"))
+_BY_ID = sql(_LOCK.format(which="c.id = :conversation"))
+_BY_NAME = sql(_LOCK.format(which="c.org_id = :org AND c.name = :name"))
 
-_CONVERSATION_OF_JOB = text("SELECT conversation_id, org_id FROM jobs WHERE id = :job")
+_CONVERSATION_OF_JOB = sql("SELECT conversation_id, org_id FROM jobs WHERE id = :job")
 
 # What stops a job before any model call, whoever handles the conversation; the first that holds is the reason.
 CONTACT_FLAGS = "ct.erased_at IS NOT NULL AS erased, ct.locked_at IS NOT NULL AS locked, \
@@ -66,7 +63,7 @@ class Locked:
     def paused(self) -> bool:
         return self.paused_until is not None and self.paused_until > self.now
 
-    def closed_to_ai(self, flags: Row[Any]) -> NoJob | None:
+    def closed_to_ai(self, flags: Row) -> NoJob | None:
         """Why no job may answer here, from the conversation and the contact's `CONTACT_FLAGS`."""
         if flags.erased:
             return NoJob.ERASED
@@ -100,7 +97,7 @@ async def lock_of_job(tx: Transaction, org: OrgId | None, job: JobId) -> Locked:
     return locked
 
 
-async def _locked(tx: Transaction, row: Row[Any]) -> Locked:
+async def _locked(tx: Transaction, row: Row) -> Locked:
     organization = await tx.specs.organization(tx.connection, row.org_id, row.organization_version)
     persona = await tx.specs.persona(tx.connection, row.persona_id, row.persona_version)
     return Locked(

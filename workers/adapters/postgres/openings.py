@@ -3,29 +3,27 @@
 import json
 from typing import Any
 
-from sqlalchemy import Row, text
-
 from schemas.errors import Invalid
 from schemas.http import ContactIn, MessageIn
 from schemas.ids import OrgId
 from workers.adapters.postgres.locks import Locked, lock_by_name
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-_PERSONA = text("SELECT id FROM personas WHERE org_id = :org AND name = :name")
+_PERSONA = sql("SELECT id FROM personas WHERE org_id = :org AND name = :name")
 
-_CONTACT = text("""
+_CONTACT = sql("""
 INSERT INTO contacts (org_id, name, display_name, locale, timezone, profile)
 VALUES (:org, :name, :display_name, :locale, :timezone, CAST(:profile AS jsonb))
 ON CONFLICT (org_id, name) DO NOTHING
 """)
 
-_CONVERSATION = text("""
+_CONVERSATION = sql("""
 INSERT INTO conversations (org_id, persona_id, contact_id, name)
 SELECT :org, :persona, id, :name FROM contacts WHERE org_id = :org AND name = :contact
 ON CONFLICT (org_id, name) DO NOTHING
 """)
 
-_MERGE = text("""
+_MERGE = sql("""
 UPDATE contacts
 SET display_name = COALESCE(:display_name, display_name), locale = COALESCE(:locale, locale),
     timezone = COALESCE(:timezone, timezone), profile = profile || CAST(:profile AS jsonb)
@@ -48,7 +46,7 @@ async def open_conversation(tx: Transaction, org: OrgId, message: MessageIn) -> 
     return conversation
 
 
-def changes(known: Row[Any], contact: ContactIn) -> bool:
+def changes(known: Row, contact: ContactIn) -> bool:
     """Whether the contact object says anything that is not stored yet."""
     fields = (contact.name, known.display_name), (contact.locale, known.locale), (contact.timezone, known.timezone)
     if any(said is not None and said != stored for said, stored in fields):

@@ -1,7 +1,5 @@
 """The provider cannot answer now: the job waits in the database with its run, or fails when that went on too long."""
 
-from sqlalchemy import text
-
 from schemas.claims import Ended, Requeued
 from schemas.decisions import Parked
 from schemas.errors import Code, FailureKind
@@ -9,7 +7,7 @@ from workers.adapters.postgres.failures import fail
 from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.steps import TRACED, traced
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
 MAX_TRIES = 8
 LONGEST_BACKOFF = 120.0
@@ -18,7 +16,7 @@ SPREAD = 0.25
 
 _HOPELESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 
-_PARK = text(f"""
+_PARK = sql(f"""
 WITH parked AS (
   UPDATE jobs
   SET state = 'queued', tries = :tries, crashes = 0, reason = :reason, {AT_REST},

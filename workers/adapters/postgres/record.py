@@ -1,9 +1,5 @@
 """What a run decided is kept, if it still holds: decided again under the lock, against what the contact wrote since."""
 
-from typing import Any
-
-from sqlalchemy import Row, text
-
 from pipelines.delivery import notice
 from pipelines.ingestion.normalise import clean_text
 from schemas.claims import Claim, Held, Lost, Recorded, Requeued
@@ -15,16 +11,16 @@ from workers.adapters.postgres import failures, inbound, ledger, parking, silenc
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import EVENT, JOB, MAX_RESTARTS, Job
 from workers.adapters.postgres.locks import Locked, lock
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-_LOOK = text(f"""
+_LOOK = sql(f"""
 SELECT {JOB}, ct.locale, ct.noticed_at
 FROM jobs j JOIN contacts ct ON ct.id = :contact
 WHERE j.id = :job AND j.fence = :fence AND j.state = 'running'
 FOR NO KEY UPDATE OF j
 """)
 
-_HOLD = text(f"""
+_HOLD = sql(f"""
 WITH held AS (
   UPDATE jobs
   SET state = 'held', queue = 'send', note = :note, crashes = 0, tries = 0, parked_until = NULL, lease_until = NULL,
@@ -72,7 +68,7 @@ async def record(tx: Transaction, claim: Claim, decision: Decision) -> Recorded:
     return await failures.fail(tx, conversation, job, decision.code, decision.reason, trace=decision.trace)
 
 
-async def _mine(tx: Transaction, claim: Claim, conversation: Locked | None) -> Row[Any] | None:
+async def _mine(tx: Transaction, claim: Claim, conversation: Locked | None) -> Row | None:
     if conversation is None:
         return None
     return await tx.one(_LOOK, job=claim.job, fence=claim.fence, contact=conversation.contact_id)
@@ -98,7 +94,7 @@ async def _overtaken(
     return Requeued(await steps.requeue(tx, conversation, job, decision.trace))
 
 
-async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row[Any], claim: Claim, reply: Reply) -> Held:
+async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, claim: Claim, reply: Reply) -> Held:
     spec = conversation.persona.spec
     window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
     draft = spec.autonomy == "draft"

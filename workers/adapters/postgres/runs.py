@@ -1,9 +1,5 @@
 """A reply worker takes a job: a new run, or one that another worker left off."""
 
-from typing import Any
-
-from sqlalchemy import Row, text
-
 from schemas.agent import Resume, SavedStep
 from schemas.claims import Claim, JobState
 from schemas.errors import Code
@@ -13,11 +9,11 @@ from schemas.llm import Task
 from workers.adapters.postgres import case, failures, inbound, ledger, steps
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, MAX_RESTARTS, Job, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 MAX_CRASHES = 3
 
-_LOOK = text(f"""
+_LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, {case.CONTACT}, j.trigger, j.instruction,
        j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
@@ -27,14 +23,14 @@ WHERE j.id = :job AND j.conversation_id = :conversation AND j.kind <> 'delivery'
 FOR NO KEY UPDATE OF j
 """)
 
-_NOT_YET = text("""
+_NOT_YET = sql("""
 UPDATE jobs
 SET dispatched_at = NULL,
     due_at = CASE WHEN due_at <= clock_timestamp() THEN clock_timestamp() + interval '200 ms' ELSE due_at END
 WHERE id = :job AND state IN ('queued', 'running') AND lease_until IS NULL
 """)
 
-_CLAIM = text(f"""
+_CLAIM = sql(f"""
 WITH claimed AS (
   UPDATE jobs
   SET state = 'running', inbound_seq = :seq, fence = fence + 1, claims = claims + 1, crashes = crashes + 1,
@@ -45,11 +41,11 @@ WITH claimed AS (
 SELECT fence FROM claimed
 """)
 
-_OPEN_RUN = text("SELECT id, inbound_seq, active_seconds FROM runs WHERE job_id = :job AND outcome IS NULL")
-_NEW_RUN = text("INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id")
-_STEPS = text("SELECT n, task, CAST(content AS text) AS content FROM run_steps WHERE run_id = :run ORDER BY n")
+_OPEN_RUN = sql("SELECT id, inbound_seq, active_seconds FROM runs WHERE job_id = :job AND outcome IS NULL")
+_NEW_RUN = sql("INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id")
+_STEPS = sql("SELECT n, task, CAST(content AS text) AS content FROM run_steps WHERE run_id = :run ORDER BY n")
 
-_DISCARD = text("""
+_DISCARD = sql("""
 WITH closed AS (
   UPDATE runs SET outcome = 'discarded' WHERE id = :run
 )
@@ -59,7 +55,7 @@ UPDATE ledger SET discarded = true,
 WHERE run_id = :run
 """)
 
-_GIVE_BACK = text(f"""
+_GIVE_BACK = sql(f"""
 WITH queued AS (
   UPDATE jobs SET state = 'queued', crashes = 0, due_at = clock_timestamp(), {AT_REST}
   WHERE id = :job AND fence = :fence AND state = 'running'
@@ -103,7 +99,7 @@ async def give_back(tx: Transaction, claim: Claim) -> None:
         )
 
 
-async def _may_run(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> bool:
+async def _may_run(tx: Transaction, conversation: Locked, look: Row, job: Job) -> bool:
     """False when the job took another way: poison, gate closed, or overtaken while nobody held it."""
     if job.crashes >= MAX_CRASHES:
         sentence = f"its worker died {job.crashes} times"
@@ -123,7 +119,7 @@ async def _may_run(tx: Transaction, conversation: Locked, look: Row[Any], job: J
     return False
 
 
-async def _take(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> Claim | None:
+async def _take(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Claim | None:
     takes_newest = job.state is JobState.QUEUED and not job.pinned
     seq = conversation.inbound_seq if takes_newest else job.seq
     claimed = await tx.one(

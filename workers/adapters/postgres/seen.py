@@ -1,13 +1,11 @@
 """A message id that is stored already: the first one wins, whatever the second body says."""
 
-from sqlalchemy import text
-
 from pipelines.ingestion.dedupe import OTHER_BODY, fingerprint
 from schemas.http import Ingested, MessageIn
 from schemas.ids import OrgId, reference
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
-_FIRST = text("""
+_FIRST = sql("""
 SELECT c.name AS conversation, m.job_id, m.reason, m.body_hash
 FROM messages m JOIN conversations c ON c.id = m.conversation_id
 WHERE m.org_id = :org AND m.name = :name

@@ -5,9 +5,6 @@ line in the conversation. From then on it is delivered or given up.
 """
 
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import Row, text
 
 from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, message_send
 from schemas.claims import JobState, Posting
@@ -18,10 +15,10 @@ from schemas.jobs import DelayedSend
 from workers.adapters.postgres import endings, failures
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.webhooks import endpoint_of
 
-_LOOK = text(f"""
+_LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
        k.kind = 'notice' AND ct.noticed_at > k.created_at AS noticed
@@ -35,10 +32,10 @@ LEFT JOIN LATERAL (
 WHERE j.id = :job AND j.conversation_id = :conversation AND j.state IN ('held', 'sending')
 """)
 
-_NOT_YET = text("UPDATE jobs SET dispatched_at = NULL WHERE id = :job AND lease_until IS NULL")
+_NOT_YET = sql("UPDATE jobs SET dispatched_at = NULL WHERE id = :job AND lease_until IS NULL")
 
 # Woken when the bubble ahead is due again, or within a moment when it is being posted.
-_STEP_ASIDE = text("""
+_STEP_ASIDE = sql("""
 UPDATE jobs j
 SET dispatched_at = NULL,
     due_at = GREATEST(clock_timestamp(), (
@@ -47,9 +44,9 @@ SET dispatched_at = NULL,
 WHERE j.id = :job AND j.lease_until IS NULL
 """)
 
-_DROP = text("UPDATE candidates SET state = 'dropped', reason = 'noticed' WHERE id = :candidate AND state = 'held'")
+_DROP = sql("UPDATE candidates SET state = 'dropped', reason = 'noticed' WHERE id = :candidate AND state = 'held'")
 
-_LEAVE = text(f"""
+_LEAVE = sql(f"""
 WITH job AS (
   UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, {AT_REST}
   WHERE id = :job AND state = :from AND fence = :fence
@@ -109,11 +106,11 @@ async def claim(tx: Transaction, hint: DelayedSend) -> Posting | None:
     return await _leave(tx, conversation, job, _next(look))
 
 
-async def _look(tx: Transaction, conversation: Locked, hint: DelayedSend) -> Row[Any] | None:
+async def _look(tx: Transaction, conversation: Locked, hint: DelayedSend) -> Row | None:
     return await tx.one(_LOOK, job=hint.job, conversation=conversation.id, contact=conversation.contact_id)
 
 
-async def _stopped(tx: Transaction, conversation: Locked, look: Row[Any], job: Job) -> bool:
+async def _stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) -> bool:
     """The gate, asked again when the window has closed. True: the job has ended."""
     if (why := _closed(conversation, look)) is not None:
         answers = job.seq if job.pinned else conversation.inbound_seq
@@ -130,7 +127,7 @@ async def _stopped(tx: Transaction, conversation: Locked, look: Row[Any], job: J
     return False
 
 
-def _closed(conversation: Locked, look: Row[Any]) -> str | None:
+def _closed(conversation: Locked, look: Row) -> str | None:
     if look.erased:
         return "erased"
     if look.locked:
@@ -142,24 +139,12 @@ def _closed(conversation: Locked, look: Row[Any]) -> str | None:
     return "paused" if conversation.paused else None
 
 
-def _next(look: Row[Any]) -> _Next:
+def _next(look: Row) -> _Next:
     return _Next(CandidateId(look.candidate), look.ordinal, BubbleKind(look.kind), look.text, look.version)
 
 
 async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next) -> Posting:
-    body = message_send(
-        Outgoing(
-            bubble.candidate,
-            job.id,
-            conversation.name,
-            conversation.contact,
-            conversation.persona.name,
-            bubble.ordinal,
-            bubble.kind,
-            bubble.text,
-        ),
-        conversation.now,
-    )
+    body = _body(conversation, job, bubble)
     row = await tx.the(
         _LEAVE,
         org=conversation.org,
@@ -193,3 +178,17 @@ async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next)
         attempt=1,
         endpoint=endpoint_of(conversation),
     )
+
+
+def _body(conversation: Locked, job: Job, bubble: _Next) -> str:
+    outgoing = Outgoing(
+        bubble.candidate,
+        job.id,
+        conversation.name,
+        conversation.contact,
+        conversation.persona.name,
+        bubble.ordinal,
+        bubble.kind,
+        bubble.text,
+    )
+    return message_send(outgoing, conversation.now)

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import Row, text
 
 from pipelines.delivery.pacing import next_attempt_seconds, typing_seconds
 from pipelines.ingestion.normalise import clean_text
@@ -17,9 +14,9 @@ from workers.adapters.postgres import endings, failures
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts
 from workers.adapters.postgres.locks import Locked, lock
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-_LOOK = text(f"""
+_LOOK = sql(f"""
 SELECT d.id AS delivery, d.fence AS delivery_fence, d.attempts, d.ambiguous, d.first_attempt_at, d.candidate_id,
        k.kind, EXTRACT(EPOCH FROM clock_timestamp() - d.first_attempt_at) AS age, {JOB},
        (SELECT n.text FROM candidates n WHERE n.job_id = d.job_id AND n.state IN ('held', 'preparing')
@@ -28,7 +25,7 @@ FROM deliveries d JOIN candidates k ON k.id = d.candidate_id JOIN jobs j ON j.id
 WHERE d.id = :delivery AND d.fence = :fence AND d.state = 'posting'
 """)
 
-_ACCEPTED = text(f"""
+_ACCEPTED = sql(f"""
 WITH accepted AS (
   UPDATE deliveries SET state = 'accepted', due_at = NULL, crashes = 0, {AT_REST}, ended_at = clock_timestamp()
   WHERE id = :delivery AND fence = :delivery_fence AND state = 'posting'
@@ -46,7 +43,7 @@ WITH accepted AS (
 SELECT count(*) FILTER (WHERE dispatched_at IS NOT NULL) AS dispatched FROM paced
 """)
 
-_AGAIN = text(f"""
+_AGAIN = sql(f"""
 UPDATE deliveries
 SET state = 'waiting', ambiguous = :ambiguous, error = :error, crashes = 0, {AT_REST},
     due_at = clock_timestamp() + make_interval(secs => :pause)
@@ -54,7 +51,7 @@ WHERE id = :delivery AND fence = :fence AND state = 'posting'
 """)
 
 # The line of a bubble that may have been shown stays in the conversation.
-_OVER = text(f"""
+_OVER = sql(f"""
 WITH over AS (
   UPDATE deliveries SET state = :to, ambiguous = :ambiguous, error = :error, due_at = NULL, crashes = 0, {AT_REST},
                         ended_at = clock_timestamp()
@@ -69,12 +66,12 @@ UPDATE organizations SET webhook_disabled_at = clock_timestamp()
 WHERE id = :org AND :gone AND webhook_disabled_at IS NULL
 """)
 
-_LETTER = text("""
+_LETTER = sql("""
 INSERT INTO dead_letters (org_id, source, job_id, delivery_id, code, error, attempts, payload, first_seen)
 VALUES (:org, 'delivery', :job, :delivery, :code, :error, :attempts, CAST(:payload AS jsonb), :first_seen)
 """)
 
-_LOOK_EVENT = text("""
+_LOOK_EVENT = sql("""
 SELECT d.id AS delivery, d.fence AS delivery_fence, d.attempts, d.ambiguous, d.first_attempt_at, d.candidate_id,
        EXTRACT(EPOCH FROM clock_timestamp() - d.first_attempt_at) AS age, d.job_id
 FROM deliveries d WHERE d.id = :delivery AND d.fence = :fence AND d.state = 'posting'
@@ -98,7 +95,7 @@ class Attempt:
     retry_after: float | None
 
     @classmethod
-    def of(cls, row: Row[Any], posted: Posted) -> "Attempt":
+    def of(cls, row: Row, posted: Posted) -> "Attempt":
         refused = posted if isinstance(posted, Refused) else None
         return cls(
             delivery=DeliveryId(row.delivery),
@@ -129,7 +126,7 @@ async def settle(tx: Transaction, posting: Posting, posted: Posted) -> None:
         await _not_accepted(tx, conversation, Job.of(row), posting.candidate, Attempt.of(row, posted))
 
 
-async def _accepted(tx: Transaction, conversation: Locked, row: Row[Any], accepted: Accepted) -> None:
+async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: Accepted) -> None:
     job = Job.of(row)
     more = job.state is JobState.SENDING and row.next_text is not None
     pause = typing_seconds(conversation.persona.spec.pacing, row.next_text, tx.chance()) if more else 0.0

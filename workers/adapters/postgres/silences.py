@@ -1,7 +1,5 @@
 """No reply, and that is right: the job ends, what the run decided besides takes effect, the conversation says so."""
 
-from sqlalchemy import text
-
 from pipelines.delivery import bodies
 from pipelines.ingestion.normalise import clean_text
 from schemas.claims import Claim, Ended, JobState
@@ -10,7 +8,7 @@ from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
 from workers.adapters.postgres.ledger import UNHEARD
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.steps import TRACED, traced
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
 SENTENCES = {
@@ -21,13 +19,13 @@ SENTENCES = {
     SilenceReason.GONE: "contact or conversation is gone",
 }
 
-_NEWEST = text("""
+_NEWEST = sql("""
 SELECT name FROM messages
 WHERE conversation_id = :conversation AND author = 'contact' AND deleted_at IS NULL
 ORDER BY position DESC LIMIT 1
 """)
 
-_END = text(f"""
+_END = sql(f"""
 WITH ended AS (
   UPDATE jobs
   SET state = 'silent', reason = :reason, code = CAST(:code AS text), note = :detail, due_at = NULL, crashes = 0,

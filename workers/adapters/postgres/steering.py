@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import text
-
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import HandledBy, Trigger
 from schemas.errors import NotFound, TooLate
@@ -21,9 +19,9 @@ from workers.adapters.postgres.jobs import (
     too_late,
 )
 from workers.adapters.postgres.locks import Locked, lock_by_name, lock_of_job
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
-_APPROVE = text(f"""
+_APPROVE = sql(f"""
 WITH approved AS (
   UPDATE jobs SET due_at = clock_timestamp(), on_hold = false, rest = NULL, dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND state = 'held' AND fence = :fence
@@ -32,9 +30,9 @@ WITH approved AS (
 SELECT dispatched_at IS NOT NULL AS dispatched FROM approved
 """)
 
-_CANDIDATES = text("SELECT id, state FROM candidates WHERE job_id = :job ORDER BY ordinal, id")
+_CANDIDATES = sql("SELECT id, state FROM candidates WHERE job_id = :job ORDER BY ordinal, id")
 
-_HANDLE = text("""
+_HANDLE = sql("""
 UPDATE conversations SET handled_by = :by, handled_by_who = :who, handled_at = clock_timestamp()
 WHERE id = :conversation
 """)

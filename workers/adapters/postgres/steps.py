@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import text
-
 from pipelines.ingestion.normalise import clean_text, cleaned
 from schemas.agent import Kept, Step, TraceItem
 from schemas.claims import Claim
@@ -13,9 +11,9 @@ from schemas.llm import Reservation
 from workers.adapters.postgres import inbound, ledger
 from workers.adapters.postgres.jobs import AT_REST, EVENT, MAX_RESTARTS, Job, read
 from workers.adapters.postgres.locks import Locked, lock
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.transaction import Transaction, sql
 
-_SAVE = text(f"""
+_SAVE = sql(f"""
 WITH mine AS (
   UPDATE jobs
   SET lease_until = clock_timestamp() + make_interval(secs => :lease), due_at = NULL,
@@ -37,7 +35,7 @@ SELECT mine > 0 AS mine, fresh FROM found
 TRACED = "trace = CAST(COALESCE(CAST(trace AS jsonb), '[]') || CAST(:trace AS jsonb) AS json)"
 """What the run found after its last step is added to its trace."""
 
-_REQUEUE = text(f"""
+_REQUEUE = sql(f"""
 WITH queued AS (
   UPDATE jobs
   SET state = 'queued', restarts = restarts + 1, crashes = CASE WHEN :orderly THEN 0 ELSE crashes END,

@@ -13,6 +13,8 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from pipelines.ingestion.normalise import normalised, normalised_patch
 from pipelines.ports import Courier
 from schemas.agent import Kept, Step
@@ -36,7 +38,7 @@ from workers.adapters.postgres import (
     steering,
     steps,
 )
-from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.database import Database, driver_of
 from workers.adapters.postgres.specs import Specs
 from workers.adapters.postgres.transaction import Transaction
 
@@ -65,10 +67,13 @@ class Transitions:
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Transaction]:
         async with self._db.transaction() as connection:
-            tx = Transaction(connection, self._specs, self._settings, self._instance, self._chance)
+            tx = self._on(connection)
             yield tx
         if tx.hints:
             await self._courier.push(tx.hints)
+
+    def _on(self, connection: AsyncConnection) -> Transaction:
+        return Transaction(driver_of(connection), self._specs, self._settings, self._instance, self._chance)
 
     # ---------------------------------------------------------------- what contacts and upstream apps do
 
@@ -132,8 +137,8 @@ class Transitions:
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:
         """Row 9, one statement. Guard: `running` under this fence. Row 10 follows when the contact wrote since:
         OVERTAKEN says the job is queued again; FRESH also when it is pinned now and goes on."""
-        async with self._transaction() as tx:
-            kept = await steps.save(tx, claim, step, reserve)
+        async with self._db.statement() as connection:
+            kept = await steps.save(self._on(connection), claim, step, reserve)
         if kept is not Kept.OVERTAKEN:
             return kept
         async with self._transaction() as tx:

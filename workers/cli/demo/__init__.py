@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
+
 from schemas.settings import KEPT_NAMES
 from workers.cli.client import Gateway
 from workers.cli.demo import scenes
 from workers.cli.demo.receiver import Receiver, receiving
 from workers.cli.demo.stage import Stage
-from workers.cli.failures import StoryBroken
+from workers.cli.failures import CommandFailed, DidNotStart, Interrupted, StoryBroken
 from workers.cli.ports import free_port
 from workers.cli.terminal import Terminal
 from workers.cli.up.folder import Folder
-from workers.cli.up.installation import Installation, await_ready, installation
+from workers.cli.up.installation import Installation, await_ready, installation, watch
 from workers.cli.up.programs import Address
 
 HOST = "127.0.0.1"
@@ -43,7 +45,7 @@ def demo(keep: bool) -> None:
         address = Address(HOST, free_port(HOST))
         with installation(folder, address, _unconfigured(os.environ), terminal.say) as found:
             if not await_ready(found):
-                raise StoryBroken("interrupted before it was ready")
+                raise Interrupted
             _play(found, receiver, secret, terminal)
             terminal.say(EPILOGUE)
             if keep:
@@ -60,7 +62,7 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
             scenes.provision(stage, secret)
             scenes.three_in_a_row(stage)
             scenes.one_more(stage)
-            scenes.killed_while_thinking(stage, lambda: found.supervisor.child(WORKER).pid)
+            scenes.killed_while_thinking(stage, lambda: found.supervisor.child(WORKER).pid, lambda: _slow_model(found))
 
     telling = Telling(story)
     telling.start()
@@ -72,6 +74,13 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
         f"3 replies, {bubbles} bubbles, each delivered once, every signature verified, "
         f"in {time.monotonic() - began:.0f} s."
     )
+
+
+def _slow_model(found: Installation) -> None:
+    """Two calls take long enough for a person, or a busy machine, to kill their worker in between."""
+    if simulator := found.wiring.simulator:
+        slow = {"kind": "slow", "delay": 1.5, "next": 2, "time": "real"}
+        httpx2.post(f"{simulator.url}/_sim/faults", json=slow).raise_for_status()
 
 
 class Telling(threading.Thread):
@@ -99,7 +108,7 @@ def _keep(found: Installation, terminal: Terminal) -> None:
     terminal.say("It goes on until Ctrl-C. From another terminal:", "bold")
     terminal.say(f"  cd {found.folder.path.parent}")
     terminal.say('  replique send "tu es là ?" --persona maya --contact leo --follow')
-    found.supervisor.run()
+    watch(found)
 
 
 @contextmanager
@@ -108,8 +117,12 @@ def _temporary_home() -> Iterator[Path]:
     parent.chmod(0o711)  # a server that runs as another user finds its own, closed folder below
     try:
         yield parent / ".replique"
-    finally:
+    except (StoryBroken, DidNotStart) as broken:
+        raise CommandFailed(f"{broken}\nThe logs are kept in {parent}/.replique/logs") from broken
+    except BaseException:
         shutil.rmtree(parent, ignore_errors=True)
+        raise
+    shutil.rmtree(parent, ignore_errors=True)
 
 
 def _unconfigured(environ: Mapping[str, str]) -> dict[str, str]:

@@ -55,8 +55,9 @@ def one_more(stage: Stage) -> None:
     check(all(b.data.get("kind") != "notice" for b in bubbles), "the notice was said twice")
 
 
-def killed_while_thinking(stage: Stage, pid: Callable[[], int | None]) -> None:
+def killed_while_thinking(stage: Stage, pid: Callable[[], int | None], slow_model: Callable[[], None]) -> None:
     stage.terminal.heading("3. Kill the worker in the middle of a thought: the reply still arrives, once")
+    slow_model()
     reference = stage.write(5, "tu as un coin préféré pour dormir sous les étoiles ?")
     job = stage.follow(reference, thinking)
     check(not ended(job), f"{job.id} had ended before the worker could be killed")

@@ -11,12 +11,12 @@ from typing import Self
 from schemas.http import JobOut
 from workers.cli.client import Gateway
 from workers.cli.demo.receiver import Delivery, Receiver
-from workers.cli.failures import StoryBroken
+from workers.cli.failures import Interrupted, StoryBroken
 from workers.cli.story import Story
 from workers.cli.terminal import Terminal
 
 LOOK_SECONDS = 0.1
-SCENE_SECONDS = 60.0
+SCENE_SECONDS = 90.0
 TOLD_BY_THE_RECEIVER = frozenset({"bubble"})
 
 
@@ -75,7 +75,7 @@ class Stage:
 
     def _wait(self, job: JobOut, end: float) -> None:
         if self.interrupted():
-            raise StoryBroken("interrupted")
+            raise Interrupted
         if time.monotonic() > end:
             raise StoryBroken(f"{job.id} is still {job.state} after {SCENE_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)

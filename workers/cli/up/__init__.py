@@ -9,7 +9,7 @@ from workers.cli.connection import HOME
 from workers.cli.terminal import Terminal
 from workers.cli.up.first_use import EXAMPLE, EXAMPLE_SENTENCE, has_organization
 from workers.cli.up.folder import Folder
-from workers.cli.up.installation import Installation, await_ready, installation
+from workers.cli.up.installation import Installation, await_ready, installation, watch
 from workers.cli.up.programs import Address
 
 SIMULATOR_SENTENCE = (
@@ -25,13 +25,13 @@ def up(port: int, home: Path = HOME) -> None:
     with Folder(home) as folder, installation(folder, address, os.environ, terminal.say) as found:
         if await_ready(found):
             _welcome(found, terminal)
-            found.supervisor.run()
+            watch(found)
         terminal.say("stopping: work in hand is finished or given back", "dim")
     terminal.say("stopped")
 
 
 def _welcome(found: Installation, terminal: Terminal) -> None:
-    if not asyncio.run(has_organization(found.wiring.database_url)):
+    if not asyncio.run(has_organization(found.wiring.database_url, found.settings)):
         with Gateway(found.connection, "demo") as gateway:
             gateway.apply(EXAMPLE)
         terminal.say(EXAMPLE_SENTENCE, "green")

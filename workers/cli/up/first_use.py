@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sqlalchemy import text
-
+from schemas.settings import Settings
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.keys import Keys
 
 EXAMPLE: list[dict[str, Any]] = [
     {"kind": "Organization", "name": "demo", "locale": "fr", "timezone": "Europe/Paris", "country": "FR"},
@@ -23,11 +23,10 @@ EXAMPLE: list[dict[str, Any]] = [
 EXAMPLE_SENTENCE = "An empty database: the organisation `demo` and the persona `maya` were made to try things with."
 
 
-async def has_organization(database_url: str) -> bool:
+async def has_organization(database_url: str, settings: Settings) -> bool:
     """Raises Unavailable."""
     database = Database(database_url, pool_size=1)
     try:
-        async with database.transaction() as connection:
-            return bool(await connection.scalar(text("SELECT EXISTS (SELECT 1 FROM organizations)")))
+        return bool(await Keys(database, settings).organizations(limit=1))
     finally:
         await database.close()

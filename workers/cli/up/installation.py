@@ -9,7 +9,7 @@ import httpx2
 
 from schemas.settings import Settings, read_settings
 from workers.cli.connection import Connection
-from workers.cli.failures import DidNotStart
+from workers.cli.failures import AskedWrongly, DidNotStart
 from workers.cli.ports import free_port, require_free
 from workers.cli.schema import bring_up_to_date
 from workers.cli.up.folder import Folder
@@ -29,6 +29,7 @@ class Installation:
     connection: Connection
     supervisor: Supervisor
     folder: Folder
+    settings: Settings
     own_servers: tuple[str, ...]
 
     @property
@@ -64,7 +65,8 @@ def installation(
         supervisor.listen()
         try:
             supervisor.start()
-            yield Installation(wiring, connection, supervisor, folder, tuple(own.program for own in running.own))
+            own = tuple(server.program for server in running.own)
+            yield Installation(wiring, connection, supervisor, folder, settings, own)
         finally:
             supervisor.stop()
 
@@ -94,14 +96,31 @@ def await_ready(found: Installation) -> bool:
 
     def ready() -> bool:
         for child in found.supervisor.children:
-            if child.young_deaths >= FALSE_STARTS:
-                raise DidNotStart(f"{child.program.name} does not start. The end of its log:\n{child.last_lines()}")
+            if child.young_deaths >= FALSE_STARTS or _refused(child):
+                raise _never_starts(child)
         if time.monotonic() > end:
             raise DidNotStart(_slow(found.supervisor.child("gateway")))
         return _ready(found.connection.url)
 
     found.supervisor.run(ready)
     return not found.supervisor.asked_to_stop
+
+
+def watch(found: Installation) -> None:
+    """Look after the processes until asked to stop. Raises DidNotStart: one refuses its settings, and always will."""
+    children = found.supervisor.children
+    found.supervisor.run(lambda: any(map(_refused, children)))
+    for child in children:
+        if _refused(child):
+            raise _never_starts(child)
+
+
+def _refused(child: Child) -> bool:
+    return child.last_code == AskedWrongly.exit_code
+
+
+def _never_starts(child: Child) -> DidNotStart:
+    return DidNotStart(f"{child.program.name} does not start. The end of its log:\n{child.last_lines()}")
 
 
 def _slow(gateway: Child) -> str:
