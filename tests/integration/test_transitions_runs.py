@@ -485,3 +485,15 @@ async def test_the_case_shows_what_was_said_and_how_often(database_url: str) -> 
             (4, "contact", "et toi ?", None, False),
         ]
         assert (case.sent_texts, case.replies_last_minute, case.conversation_name) == (("un", "deux"), 1, "c-1")
+
+
+async def test_a_call_that_was_settled_stays_so(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        claim = await thinking(storage, calls=2)
+        await storage.transitions.cancel(storage.org, claim.job, "zoe")
+
+        lost = a_call(claim, 1, outcome="timeout", cost_usd=None, unknown=True)
+        await storage.transitions.record(claim, Failure(Code.TIMEOUT, "timeout", call=lost))
+
+        assert (await ledger(storage))[0] == ("1.1.1", "settled", Decimal("0.001"), True)
