@@ -1,7 +1,7 @@
 """The only place where ports meet adapters."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,13 +13,12 @@ from schemas.claims import Claim, Posted, Posting, Recorded
 from schemas.conversation import Case
 from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
-from schemas.jobs import AutoReply, DelayedSend, Deliver
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Queue
 from schemas.llm import Reservation
 from schemas.settings import Settings
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
-from workers.adapters.llm import build as build_llm
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
@@ -63,8 +62,26 @@ class App:
     leases: Leases
 
 
+class NoReplies:
+    """A process that only sends: it never thinks, and does not load what thinking needs."""
+
+    async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision:
+        raise RuntimeError("this process does not take the reply queue")
+
+
+def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue]) -> Replies:
+    """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
+    the children share them. Raises SettingsRefused when every model's key is missing."""
+    if Queue.REPLY not in queues:
+        return NoReplies()
+    from workers.adapters.llm import build  # noqa: PLC0415
+
+    llm = build(settings, clock)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings)
+
+
 @asynccontextmanager
-async def build_app(settings: Settings, instance: str) -> AsyncIterator[App]:
+async def build_app(settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue)) -> AsyncIterator[App]:
     """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
 
     `instance` names this process on the leases it takes: no two living processes may share it. Raises SettingsRefused
@@ -79,8 +96,7 @@ async def build_app(settings: Settings, instance: str) -> AsyncIterator[App]:
         storage = Transitions(database, settings, courier, instance)
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
         stack.push_async_callback(webhooks.close)
-        llm = build_llm(settings, clock)
-        replies = ReplyPipeline(clock, llm.models, llm.prices, settings)
+        replies = replies_for(settings, clock, queues)
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)

@@ -2,8 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Collection
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Collection
 from functools import partial
 from uuid import uuid4
 
@@ -12,7 +11,8 @@ from schemas.jobs import Queue
 from schemas.settings import Settings
 from workers import actors
 from workers.actors.unreadable import keep_unreadable
-from workers.bootstrap import App, build_app
+from workers.adapters.clock import SystemClock
+from workers.bootstrap import App, build_app, replies_for
 from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.broker import HintBroker
 from workers.runtime.forks import Forks, process_name
@@ -24,17 +24,13 @@ from workers.runtime.worker import HintWorker
 
 log = logger(__name__)
 
-MakeApp = Callable[[Settings, str], AbstractAsyncContextManager[App]]
-
 LOOK_SECONDS = 0.25
 END_SECONDS = 10.0
 """What a cancelled run may take to give its row back."""
 AGAIN_SECONDS = 1.0
 
 
-def run_worker(
-    settings: Settings, queues: Collection[Queue], processes: int, threads: int, make_app: MakeApp = build_app
-) -> int:
+def run_worker(settings: Settings, queues: Collection[Queue], processes: int, threads: int) -> int:
     """Run until SIGTERM or SIGINT, then drain. Answers the exit code: 0 after a drain, 1 when something had died.
 
     Call it from the main thread. Raises SettingsRefused when a server's address is missing.
@@ -44,10 +40,11 @@ def run_worker(
     redis_address(settings)
     stop = Stop().listen()
     name = process_name(settings.instance)
-    run = partial(_run_process, settings, queues, threads, make_app)
+    run = partial(_run_process, settings, queues, threads)
     if processes == 1:
         return run(stop, name, None)
     parent = os.getpid()
+    replies_for(settings, SystemClock(), queues)  # refused here, and loaded, once for all children
 
     def child(own_name: str, replaces: str | None) -> int:
         return run(Stop(parent).listen(), own_name, replaces)
@@ -59,14 +56,13 @@ def _run_process(
     settings: Settings,
     queues: Collection[Queue],
     threads: int,
-    make_app: MakeApp,
     stop: Stop,
     name: str,
     replaces: str | None,
 ) -> int:
     loop = EventLoop()
     loop.start()
-    wiring = make_app(settings, name)
+    wiring = build_app(settings, name, queues)
     app = loop.run(wiring.__aenter__())
     if replaces is not None:
         loop.submit(_release(app, replaces))

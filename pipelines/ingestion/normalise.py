@@ -2,25 +2,9 @@
 
 from typing import Any
 
+from pipelines.text import clean, storable_deep
 from schemas.errors import Invalid, TooLarge
 from schemas.http import MAX_ATTACHMENTS, MAX_TEXT_BYTES, AttachmentIn, MessageIn, MessagePatch
-
-
-def clean_text(text: str) -> str:
-    """Without NUL; surrogate pairs joined, lone ones replaced by U+FFFD. Everything else stays as it is."""
-    without_nul = text.replace("\x00", "")
-    return without_nul.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def cleaned(value: Any) -> Any:
-    """A JSON value with every string in it, keys included, made storable."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, dict):
-        return {clean_text(str(key)): cleaned(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [cleaned(item) for item in value]
-    return value
 
 
 def normalised(message: MessageIn) -> MessageIn:
@@ -28,12 +12,12 @@ def normalised(message: MessageIn) -> MessageIn:
 
     Whitespace alone passes: the job that reads it finds that there is nothing to answer.
     """
-    text = clean_text(message.text or "")
+    text = clean(message.text or "")
     attachments = _clean_attachments(message.attachments)
     must_hold_something(text, attachments)
     changes: dict[str, Any] = {"text": text, "attachments": attachments}
     if message.contact is not None:
-        fields = cleaned({"name": message.contact.name, "profile": message.contact.profile})
+        fields = storable_deep({"name": message.contact.name, "profile": message.contact.profile})
         changes["contact"] = message.contact.model_copy(update=fields)
     return message.model_copy(update=changes)
 
@@ -42,7 +26,7 @@ def normalised_patch(patch: MessagePatch) -> MessagePatch:
     """The edit as it is stored. Raises Invalid (it changes nothing), TooLarge."""
     if patch.text is None and patch.attachments is None:
         raise Invalid("nothing to change", [{"field": "text", "message": "give text, attachments or both"}])
-    text = None if patch.text is None else clean_text(patch.text)
+    text = None if patch.text is None else clean(patch.text)
     attachments = None if patch.attachments is None else _clean_attachments(patch.attachments)
     _within_bounds(text or "", attachments or [])
     return patch.model_copy(update={"text": text, "attachments": attachments})
@@ -55,7 +39,7 @@ def must_hold_something(text: str, attachments: list[AttachmentIn]) -> None:
 
 
 def _clean_attachments(attachments: list[AttachmentIn]) -> list[AttachmentIn]:
-    return [item.model_copy(update=cleaned(item.model_dump())) for item in attachments]
+    return [item.model_copy(update=storable_deep(item.model_dump())) for item in attachments]
 
 
 def _within_bounds(text: str, attachments: list[AttachmentIn]) -> None:

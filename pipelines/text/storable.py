@@ -20,7 +20,7 @@ def storable_deep(value: Any) -> Any:
     """`storable` for every string of a JSON value, keys included."""
     if isinstance(value, str):
         return storable(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [storable_deep(item) for item in value]
     if isinstance(value, dict):
         return {storable(key): storable_deep(item) for key, item in value.items()}

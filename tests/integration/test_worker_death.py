@@ -57,11 +57,11 @@ def up(
             process.wait(5)
 
 
-def reply_worker(up: psutil.Process) -> psutil.Process:
-    """The process that thinks: a child of `up` whose command line names the reply queue."""
-    found = [child for child in up.children(recursive=True) if "reply" in " ".join(child.cmdline())]
-    assert found, [child.cmdline() for child in up.children(recursive=True)]
-    return found[0]
+def thinkers(up: psutil.Process) -> list[psutil.Process]:
+    """The processes that think: forked by the child of `up` whose command line names the reply queue."""
+    parents = [child for child in up.children() if "reply,background" in child.cmdline()]
+    assert len(parents) == 1, [child.cmdline() for child in up.children()]
+    return parents[0].children()
 
 
 async def test_killed_between_iterations_the_run_goes_on_within_five_seconds(
@@ -84,7 +84,8 @@ async def test_killed_between_iterations_the_run_goes_on_within_five_seconds(
             break
         time.sleep(0.02)
     time.sleep(0.4)  # the second call is out: its answer will find nobody
-    reply_worker(process).send_signal(signal.SIGKILL)
+    for worker in thinkers(process):
+        worker.send_signal(signal.SIGKILL)
     killed = time.monotonic()
     calls = len(await heard(model, talk.marker))
     while len(await heard(model, talk.marker)) == calls and time.monotonic() < killed + 15:

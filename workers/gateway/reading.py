@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from fastapi import Request
 
-from pipelines.ingestion.normalise import cleaned
+from pipelines.text import storable_deep
 from schemas.errors import BadRequest, Invalid, UnsupportedMedia
 
 MAX_DEPTH = 64
@@ -51,7 +51,7 @@ def parse(body: bytes) -> Any:
         raise BadRequest("the body is not JSON in UTF-8") from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
         raise BadRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
-    return cleaned(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
+    return storable_deep(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from pipelines.delivery import bodies
-from pipelines.ingestion.normalise import clean_text
+from pipelines.text import storable
 from schemas.agent import TraceItem
 from schemas.claims import Ended, JobState
 from schemas.errors import CODES, Code
@@ -51,7 +51,7 @@ async def fail(
     first_seen: datetime | None = None,
 ) -> Ended:
     """Rows 15, 16 and 32. What the contact wrote since is answered by a successor."""
-    reason = clean_text(reason)
+    reason = storable(reason)
     await tx.the(
         _FAIL,
         org=conversation.org,

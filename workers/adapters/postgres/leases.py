@@ -6,7 +6,7 @@ locked in the order of their ids, jobs before deliveries, so that no two batches
 
 from collections.abc import Sequence
 
-from pipelines.ingestion.normalise import clean_text
+from pipelines.text import storable
 from schemas.errors import Code
 from schemas.ids import DeliveryId, JobId
 from workers.adapters.postgres.jobs import facts
@@ -27,7 +27,9 @@ _RENEW_DELIVERIES = sql(_RENEW.format(table="deliveries", state="posting"))
 
 _RELEASE = """
 WITH dead AS (
-  SELECT id FROM {table} WHERE lease_until IS NOT NULL AND leased_by = :instance ORDER BY id FOR NO KEY UPDATE
+  SELECT id FROM {table}
+  WHERE lease_until IS NOT NULL AND (leased_by = :instance OR starts_with(leased_by, :instance || '.'))
+  ORDER BY id FOR NO KEY UPDATE
 )
 UPDATE {table} t SET lease_until = NULL, leased_by = NULL, dispatched_at = NULL, due_at = clock_timestamp()
 FROM dead WHERE t.id = dead.id
@@ -58,16 +60,17 @@ async def renew_deliveries(tx: Transaction, held: Sequence[tuple[DeliveryId, int
 
 
 async def release(tx: Transaction, instance: str) -> int:
+    """Also what its forks held: they are called `instance.1`, `instance.2`, …"""
     jobs = await tx.run(_RELEASE_JOBS, instance=instance)
     return jobs + await tx.run(_RELEASE_DELIVERIES, instance=instance)
 
 
 async def keep_unreadable(tx: Transaction, queue: str, payload: str, error: str) -> None:
     """Row of source `queue`: what came was no hint of ours."""
-    kept = clean_text(payload)[:_PAYLOAD_KEPT]
+    kept = storable(payload)[:_PAYLOAD_KEPT]
     await tx.run(
         _UNREADABLE,
         code=Code.QUEUE_MESSAGE.value,
-        error=clean_text(error),
-        payload=facts(queue=clean_text(queue), message=kept),
+        error=storable(error),
+        payload=facts(queue=storable(queue), message=kept),
     )

@@ -1,7 +1,7 @@
 """What a run decided is kept, if it still holds: decided again under the lock, against what the contact wrote since."""
 
 from pipelines.delivery import notice
-from pipelines.ingestion.normalise import clean_text
+from pipelines.text import storable
 from schemas.claims import Claim, Held, Lost, Recorded, Requeued
 from schemas.conversation import BubbleKind
 from schemas.decisions import Decision, Failure, Parked, Reply, Silence, Stopped
@@ -98,7 +98,7 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
     spec = conversation.persona.spec
     window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
     draft = spec.autonomy == "draft"
-    bubbles = [(bubble.kind, clean_text(bubble.text)) for bubble in reply.bubbles]
+    bubbles = [(bubble.kind, storable(bubble.text)) for bubble in reply.bubbles]
     if notice.is_due(spec.disclosure, look.noticed_at, conversation.now):
         bubbles.insert(0, (BubbleKind.NOTICE, _notice(conversation, look.locale)))
     row = await tx.the(

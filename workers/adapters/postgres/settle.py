@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pipelines.delivery.pacing import next_attempt_seconds, typing_seconds
-from pipelines.ingestion.normalise import clean_text
+from pipelines.text import storable
 from schemas.claims import Accepted, JobState, Posted, Posting, Refused, Unknown
 from schemas.conversation import BubbleKind
 from schemas.errors import Code
@@ -104,7 +104,7 @@ class Attempt:
             ambiguous=row.ambiguous or isinstance(posted, Unknown),
             age=float(row.age),
             first=row.first_attempt_at,
-            sentence=clean_text("" if isinstance(posted, Accepted) else posted.sentence),
+            sentence=storable("" if isinstance(posted, Accepted) else posted.sentence),
             final=refused is not None and (refused.final or refused.gone),
             gone=refused is not None and refused.gone,
             retry_after=refused.retry_after if refused else None,
@@ -137,7 +137,7 @@ async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: A
         delivery=row.delivery,
         delivery_fence=row.delivery_fence,
         candidate=row.candidate_id,
-        platform_id=None if accepted.platform_id is None else clean_text(accepted.platform_id),
+        platform_id=None if accepted.platform_id is None else storable(accepted.platform_id),
         contact=conversation.contact_id,
         notice=row.kind == BubbleKind.NOTICE,
         job=job.id,

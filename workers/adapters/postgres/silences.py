@@ -1,7 +1,7 @@
 """No reply, and that is right: the job ends, what the run decided besides takes effect, the conversation says so."""
 
 from pipelines.delivery import bodies
-from pipelines.ingestion.normalise import clean_text
+from pipelines.text import storable
 from schemas.claims import Claim, Ended, JobState
 from schemas.decisions import Silence, SilenceReason
 from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
@@ -85,4 +85,4 @@ def _line(silence: Silence) -> str:
     line = SENTENCES[silence.reason]
     if silence.paused_until is not None:
         line = f"{line} until {silence.paused_until.isoformat()}"
-    return clean_text(f"{line}: {silence.detail}" if silence.detail else line)
+    return storable(f"{line}: {silence.detail}" if silence.detail else line)

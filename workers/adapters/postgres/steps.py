@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from pipelines.ingestion.normalise import clean_text, cleaned
+from pipelines.text import storable, storable_deep
 from schemas.agent import Kept, Step, TraceItem
 from schemas.claims import Claim
 from schemas.llm import Reservation
@@ -68,7 +68,7 @@ async def save(tx: Transaction, claim: Claim, step: Step | None, reserve: Reserv
         saved=step is not None,
         n=step.n if step else 0,
         task=step.task.value if step else "",
-        content=clean_text(step.content) if step else "null",
+        content=storable(step.content) if step else "null",
         trace=traced(step.trace if step else ()),
         active_seconds=step.active_seconds if step else 0.0,
         calls=ledger.calls(step.call if step else None, reserve),
@@ -121,4 +121,4 @@ async def requeue(
 
 
 def traced(trace: Sequence[TraceItem]) -> str:
-    return json.dumps([cleaned(item.shown()) for item in trace])
+    return json.dumps([storable_deep(item.shown()) for item in trace])

@@ -63,7 +63,7 @@ def killed_while_thinking(stage: Stage, pid: Callable[[], int | None], slow_mode
     check(not ended(job), f"{job.id} had ended before the worker could be killed")
     victim = pid()
     check(victim, "there is no reply worker to kill")
-    os.kill(int(victim or 0), signal.SIGKILL)
+    os.killpg(int(victim or 0), signal.SIGKILL)  # the worker and what it forked
     stage.terminal.say(f"kill -9 {victim}   (the reply worker: a model call saved, another in the air)", "bold red")
     job = stage.follow(reference, ended)
     _answered(stage, job)

@@ -60,7 +60,8 @@ def programs(environ: Mapping[str, str], wiring: Wiring) -> list[Program]:
     found = [
         Program("gateway", _replique("gateway", "--host", at.host, "--port", str(at.port)), shared),
         Program("clock", _replique("clock"), shared),
-        Program("worker-reply", _replique("worker", "--queues", "reply,background"), shared),
+        # two, so that one thinks on while the other is put back by a fork, in no time
+        Program("worker-reply", _replique("worker", "--queues", "reply,background", "--processes", "2"), shared),
         Program("worker-send", _replique("worker", "--queues", "send"), shared),
     ]
     if (model := wiring.simulator) is None:

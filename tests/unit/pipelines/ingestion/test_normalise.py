@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.ingestion.dedupe import fingerprint
-from pipelines.ingestion.normalise import clean_text, cleaned, normalised, normalised_patch
+from pipelines.ingestion.normalise import normalised, normalised_patch
 from schemas.errors import Invalid, TooLarge
 from schemas.http import MessageIn, MessagePatch
 
@@ -21,27 +21,33 @@ def a_message(**changes: Any) -> MessageIn:
 
 
 @pytest.mark.parametrize(
-    ("raw", "clean"),
+    ("raw", "kept"),
     [
         ("a\x00b", "ab"),
         ("\ud83d\ude00", "😀"),
         ("a\ud800", "a\ufffd"),
+        ("un\r\ndeux", "un\ndeux"),
         ("👩‍👩‍👧 é", "👩‍👩‍👧 é"),
     ],
 )
-def test_only_what_cannot_be_stored_is_changed(raw: str, clean: str) -> None:
-    assert clean_text(raw) == clean
+def test_text_is_stored_clean(raw: str, kept: str) -> None:
+    assert normalised(a_message(text=raw)).text == kept
 
 
 @given(SURROGATES)
-def test_clean_text_can_be_stored_and_is_clean_already(raw: str) -> None:
-    clean = clean_text(raw)
+def test_what_is_stored_can_be_stored_and_is_clean_already(raw: str) -> None:
+    kept = normalised(a_message(text=f"a{raw}")).text or ""
 
-    assert (clean.encode().decode(), clean_text(clean), "\x00" in clean) == (clean, clean, False)
+    assert (kept.encode().decode(), normalised(a_message(text=kept)).text, "\x00" in kept) == (kept, kept, False)
 
 
-def test_json_is_cleaned_to_its_keys() -> None:
-    assert cleaned({"a\x00": ["\udfff", 1, None, {"b": True}]}) == {"a": ["\ufffd", 1, None, {"b": True}]}
+def test_a_profile_is_made_storable_to_its_keys() -> None:
+    contact = {"id": "fan", "profile": {"a\x00": ["\udfff", 1, None, {"b": True}]}}
+
+    stored = normalised(a_message(contact=contact)).contact
+
+    assert stored is not None
+    assert stored.profile == {"a": ["\ufffd", 1, None, {"b": True}]}
 
 
 @pytest.mark.parametrize("changes", [{"text": None}, {"text": ""}, {"text": None, "attachments": []}])
