@@ -172,7 +172,7 @@ async def test_redis_may_die_and_come_back_empty(database_url: str, environment:
                 back = time.monotonic()
                 await all_settled(storage, 11)
                 seconds = time.monotonic() - back
-        jobs = await storage.rows("SELECT state FROM jobs")
+            jobs = await storage.rows("SELECT state FROM jobs")
 
     assert [job["state"] for job in jobs] == ["sent"] * 11
     assert seconds < 30
