@@ -7,7 +7,7 @@ import pytest
 from schemas.agent import Kept
 from schemas.errors import Unavailable
 from tests.builders_storage import Storage, a_reservation, a_storage
-from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.database import Database, driver_of
 
 
 async def end_sessions(storage: Storage, database_url: str) -> None:
@@ -65,3 +65,31 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
         async with database.transaction():
             pass
     await database.close()
+
+
+async def test_a_transition_that_is_cancelled_keeps_nothing_and_gives_its_connection_back(database_url: str) -> None:
+    async with a_storage(database_url, pool_size=2) as storage:
+        await storage.say()
+        async with storage.database.engine.connect() as other:
+            await other.exec_driver_sql("SELECT 1 FROM conversations FOR UPDATE")
+            saying = asyncio.create_task(storage.say("m-2"))
+            await asyncio.sleep(0.2)
+            saying.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await saying
+
+        assert await storage.rows("SELECT name FROM messages") == [{"name": "m-1"}]
+        said = await asyncio.gather(storage.say("m-3"), storage.say("m-4"))
+        assert [answer.duplicate for answer in said] == [False, False]
+
+
+async def test_connections_in_use_elsewhere_are_replaced_when_they_come_back(database_url: str) -> None:
+    async with a_storage(database_url, pool_size=3) as storage:
+        async with storage.database.transaction() as healthy:
+            number = (await healthy.exec_driver_sql("SELECT pg_backend_pid()")).scalar_one()
+            with pytest.raises(Unavailable):
+                async with storage.database.transaction() as cut:
+                    await driver_of(cut).execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+        rows = await asyncio.gather(*(storage.row("SELECT pg_backend_pid() AS number") for _ in range(3)))
+        assert number not in {row["number"] for row in rows}

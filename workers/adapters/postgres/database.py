@@ -5,9 +5,11 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import psycopg
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from schemas.errors import Unavailable
 from workers.adapters.postgres.migrate import sqlalchemy_url
@@ -34,6 +36,9 @@ class Database:
                 "options": "-c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC",
             },
         )
+        self._generation = 0
+        event.listen(self.engine.sync_engine, "connect", self._stamp)
+        event.listen(self.engine.sync_engine, "checkout", self._refuse_older)
         self._autocommit = self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager
@@ -56,16 +61,22 @@ class Database:
 
     @asynccontextmanager
     async def _cut_noticed(self, connection: AsyncConnection) -> AsyncIterator[None]:
-        """One connection that was cut means that the server went: the idle ones are replaced with it."""
-        pool = self.engine.pool
+        """One connection that was cut means that the server went: its whole generation is replaced when next used."""
+        generation = _proxied(connection).info["generation"]
         try:
             yield
         except psycopg.Error:
             if driver_of(connection).closed:
                 await connection.invalidate()
-                if self.engine.pool is pool:
-                    await self.engine.dispose()
+                self._generation = max(self._generation, generation + 1)
             raise
+
+    def _stamp(self, _driver: object, record: ConnectionPoolEntry) -> None:
+        record.info["generation"] = self._generation
+
+    def _refuse_older(self, _driver: object, record: ConnectionPoolEntry, _proxy: object) -> None:
+        if record.info["generation"] < self._generation:
+            raise DisconnectionError("opened before the server went away")
 
     async def close(self) -> None:
         await self.engine.dispose()
@@ -73,10 +84,13 @@ class Database:
 
 def driver_of(connection: AsyncConnection) -> psycopg.AsyncConnection[Any]:
     """The driver's own connection underneath."""
-    proxied = connection.sync_connection
-    if proxied is None:
+    return cast(psycopg.AsyncConnection[Any], _proxied(connection).driver_connection)
+
+
+def _proxied(connection: AsyncConnection) -> PoolProxiedConnection:
+    if connection.sync_connection is None:
         raise AssertionError("the connection is closed")
-    return cast(psycopg.AsyncConnection[Any], proxied.connection.driver_connection)
+    return connection.sync_connection.connection
 
 
 def _named(error: Exception) -> Exception:
