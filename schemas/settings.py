@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 
 class Group(BaseModel):
@@ -165,6 +165,21 @@ class Settings(BaseSettings):
     instance: str | None = Field(None, max_length=64, description="Names this process on the leases it takes.")
 
 
+class GivenSettings(Settings):
+    """The same, from a mapping alone: the environment of this process is not looked at."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
 class SettingsRefused(Exception):
     """The environment does not make a configuration; the message names each setting and what is wrong with it."""
 
@@ -197,7 +212,7 @@ def _from_mapping(environ: Mapping[str, str], problems: list[str]) -> Settings:
                 target = target.setdefault(group, {})
             target[leaf] = value
     try:
-        settings = Settings.model_validate(values)
+        settings = GivenSettings.model_validate(values)
     except ValidationError as error:
         raise SettingsRefused("; ".join([*problems, *_sentences(error)])) from None
     if problems:
