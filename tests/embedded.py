@@ -34,7 +34,7 @@ def child(folder: Path, thread: str = "main", uid: int = -1) -> Iterator[Child]:
     """Servers in `folder`, owned by another process; it ends with the block if it was not killed in it."""
     python = sys.executable if uid < 0 else readable_python(uid)
     script = ROOT / "tests" / "embedded_child.py"
-    command = [sys.executable, "-B", str(script), str(folder), thread, str(uid), python]
+    command = [sys.executable, "-P", "-B", str(script), str(folder), thread, str(uid), python]
     paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": paths, "ANTHROPIC_API_KEY": SECRET}
     with subprocess.Popen(
