@@ -27,7 +27,7 @@ migrate: install  ## bring the database of DATABASE_URL to the newest schema
 	$(BIN)/replique migrate
 
 test: install  ## all tests but the long suites
-	$(BIN)/python -m pytest -q -m 'not slow'
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'not slow'
 
 test-unit: install  ## decisions only, no server
 	$(BIN)/python -m pytest -q tests/unit tests/architecture
