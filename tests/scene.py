@@ -18,7 +18,6 @@ from tests.builders_storage import QUICK, WEBHOOK, a_reply
 from workers.adapters.postgres.transitions import Transitions
 
 PERSONA: dict[str, Any] = QUICK | {"name": "maya", "control_window_seconds": 45}
-ACCEPT = {"disclosure": {"notice": True}}
 
 
 @dataclass
