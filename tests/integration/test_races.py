@@ -17,6 +17,7 @@ from schemas.jobs import DelayedSend
 from tests.builders_storage import Storage, a_reply, a_storage
 from tests.mutants import NO_LOCK, NO_ORDER, NO_SUCCESSOR, mutant
 from tests.stress import PERSONA, Receiver, Stress, stress_settings
+from tests.stress_operators import FEW_ACTS
 from workers.adapters.postgres.transitions import Transitions
 
 SEEDS = [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 11))]
@@ -44,7 +45,7 @@ async def test_whatever_interleaves_nothing_is_lost_doubled_stale_or_stuck(datab
 @pytest.mark.slow
 async def test_the_stress_notices_that_no_successor_is_made(database_url: str, tmp_path: Path) -> None:
     async with a_stressed_storage(database_url, mutant(tmp_path, NO_SUCCESSOR)) as storage:
-        stress = Stress(storage, 1)
+        stress = Stress(storage, 1, acts=FEW_ACTS)
         await stress.run(45, rest=0, patient=False)
 
         assert [words for words in stress.errors if words.startswith("unanswered")] != []
@@ -54,7 +55,7 @@ async def test_the_stress_notices_that_no_successor_is_made(database_url: str, t
 async def test_the_stress_notices_that_order_is_not_kept(database_url: str, tmp_path: Path) -> None:
     async with a_stressed_storage(database_url, mutant(tmp_path, NO_ORDER)) as storage:
         await storage.rows("DROP INDEX one_bubble_out")
-        stress = Stress(storage, 1, receiver=Receiver(random.Random(1), slow=0.6, long=1))
+        stress = Stress(storage, 1, receiver=Receiver(random.Random(1), slow=0.6, long=1), acts=FEW_ACTS)
         await stress.run(45, rest=0, patient=False)
 
         assert [words for words in stress.errors if words.startswith("out of order")] != []
