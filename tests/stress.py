@@ -31,7 +31,7 @@ PERSONA = {
     "pacing": {"base_ms": 8, "per_char_ms": 0.1, "jitter": 0.2},
     "disclosure": {"notice": False},
 }
-ACTORS = {"contact": 3, "operator": 4, "replier": 5, "sender": 3, "carrier": 2, "clock": 1, "auditor": 1}
+ACTORS = {"contact": 3, "operator": 2, "replier": 5, "sender": 3, "carrier": 2, "clock": 1, "auditor": 1}
 
 DUE = """SELECT CASE WHEN state IN ('queued', 'running') THEN 'run' ELSE 'send' END AS kind, id, conversation_id
 FROM jobs WHERE due_at <= clock_timestamp() AND lease_until IS NULL
@@ -101,11 +101,13 @@ class Stress:
         conversations: int = 6,
         receiver: Receiver | None = None,
         acts: dict[str, int] = ACTS,
+        actors: dict[str, int] = ACTORS,
     ) -> None:
         self.storage = storage
         self.seed = seed
         self.conversations = conversations
         self.receiver = receiver or Receiver(random.Random(f"{seed} receiver"))
+        self.actors = actors
         self.stats: collections.Counter[str] = collections.Counter()
         self.errors: list[str] = []
         self.accepted: list[str] = []
@@ -123,7 +125,7 @@ class Stress:
         """An impatient run ends with the first violation it notices."""
         actors = [
             asyncio.create_task(self._act(getattr(self, f"_{kind}"), random.Random(f"{self.seed} {kind} {number}")))
-            for kind, count in ACTORS.items()
+            for kind, count in self.actors.items()
             for number in range(count)
         ]
         end = asyncio.get_running_loop().time() + seconds

@@ -16,7 +16,7 @@ JOBS = """SELECT id FROM jobs WHERE state IN ('queued', 'running', 'held', 'send
 OR id > (SELECT max(id) - 5 FROM jobs) ORDER BY id DESC LIMIT 12"""
 BUBBLES = """SELECT id, version, ordinal FROM candidates WHERE state IN ('held', 'preparing', 'leaving')
 OR id > (SELECT max(id) - 4 FROM candidates) ORDER BY id DESC LIMIT 12"""
-AWAKE = "SELECT id FROM jobs WHERE on_hold AND state IN ('held', 'sending')"
+ON_HOLD = "SELECT id FROM jobs WHERE on_hold AND state IN ('held', 'sending')"
 DOUBLED = """SELECT job_id, ordinal FROM candidates WHERE state IN ('held', 'preparing', 'leaving', 'sent')
 GROUP BY job_id, ordinal HAVING count(*) > 1"""
 ACTS = {
@@ -62,7 +62,7 @@ class Operators:
 
     async def let_go(self) -> None:
         """Nothing stays on hold."""
-        for row in await self.storage.rows(AWAKE):
+        for row in await self.storage.rows(ON_HOLD):
             with suppress(TooLate):
                 await self.storage.transitions.release_hold(self.storage.org, row["id"], WHO)
 
@@ -72,9 +72,10 @@ class Operators:
     def _plain(self, name: str) -> Callable[[random.Random], Awaitable[bool]]:
         """A call that names a job and answers nothing."""
         call = getattr(self.storage.transitions, {"release": "release_hold"}.get(name, name))
+        jobs = ON_HOLD if name == "release" else JOBS
 
         async def turn(chance: random.Random) -> bool:
-            if job := await self._pick(chance, JOBS):
+            if job := await self._pick(chance, jobs):
                 await call(self.storage.org, job["id"], WHO)
             return job is not None
 

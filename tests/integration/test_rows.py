@@ -619,6 +619,18 @@ async def _(scene: Scene) -> Any:
     return [*found, await late(scene, "retry")]
 
 
+@row("24 otherwise: a bubble has left, or may have", [(409, "cancelled"), (409, "cancelled")])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    await scene.steer("cancel")
+    found = [await late(scene, "retry")]
+    await scene.reply("un", "deux")
+    await scene.send(HANGS)
+    await scene.steer("cancel")
+    return [*found, await late(scene, "retry")]
+
+
 @row("24 otherwise: a person handles it", (409, "human"))
 async def _(scene: Scene) -> Any:
     await scene.say()
