@@ -191,7 +191,8 @@ class FieldProblem(Body):
 
 class Problem(Body):
     """RFC 9457, media type `application/problem+json`. Some codes carry members of their own: `errors` (AR-422),
-    `state`, `by`, `at` (AR-409 of a call that came too late), `retry_after` in seconds (AR-429, AR-503)."""
+    `state`, `by`, `at` (AR-409 of a call that came too late; `newer_job` when another job has taken over, `version`
+    when somebody else edited the bubble), `retry_after` in seconds (AR-429, AR-503)."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

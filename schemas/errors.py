@@ -137,7 +137,8 @@ class TooLate(Conflict):
 
     def __init__(self, state: str, by: str | None = None, at: datetime | None = None, **facts: object) -> None:
         who = f" by {by}" if by else ""
-        super().__init__(f"too late: found it {state}{who}", state=state, by=by, at=at, **facts)
+        because = f" ({facts['reason']})" if "reason" in facts else ""
+        super().__init__(f"too late: found it {state}{who}{because}", state=state, by=by, at=at, **facts)
         self.state = state
         self.by = by
         self.at = at

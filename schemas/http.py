@@ -72,6 +72,31 @@ class Ingested(Body):
     reason: str | None = None
 
 
+class PriceIn(Asked):
+    amount: Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})(\.[0-9]{1,2})?$")]
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+
+
+class CandidatePatch(Asked):
+    """`ordinal` is the place the bubble moves to; the others keep their order. `version` is the one the caller has
+    seen: when somebody has edited the bubble since, the answer is 409."""
+
+    text: str | None = None
+    price: PriceIn | None = None
+    ordinal: Annotated[int, Field(ge=0, le=1000)] | None = None
+    version: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+
+
+class InstructionIn(Asked):
+    """What the next draft should mind; it is told to the model for this reply alone."""
+
+    instruction: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+
+
+class ReasonIn(Asked):
+    reason: Annotated[str, Field(min_length=1, max_length=2000)]
+
+
 class CandidateOut(Body):
     id: str
     ordinal: int

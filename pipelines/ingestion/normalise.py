@@ -4,7 +4,7 @@ from typing import Any
 
 from pipelines.text import clean, storable_deep
 from schemas.errors import Invalid, TooLarge
-from schemas.http import MAX_ATTACHMENTS, MAX_TEXT_BYTES, AttachmentIn, MessageIn, MessagePatch
+from schemas.http import MAX_ATTACHMENTS, MAX_TEXT_BYTES, AttachmentIn, CandidatePatch, MessageIn, MessagePatch
 
 
 def normalised(message: MessageIn) -> MessageIn:
@@ -30,6 +30,19 @@ def normalised_patch(patch: MessagePatch) -> MessagePatch:
     attachments = None if patch.attachments is None else _clean_attachments(patch.attachments)
     _within_bounds(text or "", attachments or [])
     return patch.model_copy(update={"text": text, "attachments": attachments})
+
+
+def normalised_candidate(patch: CandidatePatch) -> CandidatePatch:
+    """A bubble's edit as it is stored. Raises Invalid (it changes nothing, or leaves no words), TooLarge."""
+    if patch.text is None and patch.price is None and patch.ordinal is None:
+        raise Invalid("nothing to change", [{"field": "text", "message": "give text, price or ordinal"}])
+    if patch.text is None:
+        return patch
+    text = clean(patch.text)
+    _within_bounds(text, [])
+    if not text.strip():
+        raise Invalid("an empty bubble", [{"field": "text", "message": "empty; drop the bubble instead"}])
+    return patch.model_copy(update={"text": text})
 
 
 def must_hold_something(text: str, attachments: list[AttachmentIn]) -> None:

@@ -159,6 +159,24 @@ def test_one_of_two_organisations_must_be_named(shell: Shell, gateway: FakeGatew
     assert shell("jobs", "approve", "job_7") == (1, "", line)
 
 
+@pytest.mark.parametrize(
+    ("verb", "body", "line"),
+    [
+        (["hold"], None, "job_7: on hold\n"),
+        (["release"], None, "job_7: runs again\n"),
+        (["retry"], None, "job_7: runs again\n"),
+        (["regenerate"], {}, "job_7: is drafted again\n"),
+        (["regenerate", "--instruction", "plus court"], {"instruction": "plus court"}, "job_7: is drafted again\n"),
+    ],
+)
+def test_the_operator_at_night_steers_a_job(
+    shell: Shell, gateway: FakeGateway, verb: list[str], body: Any, line: str
+) -> None:
+    gateway.answers[f"POST /v1/jobs/job_7/{verb[0]}"] = (200, a_job())
+    assert shell("jobs", verb[0], "job_7", *verb[1:]) == (0, line, "")
+    assert gateway.asked == [asked("POST", f"/v1/jobs/job_7/{verb[0]}", body)]
+
+
 def test_a_cancel_tells_what_became_of_each_bubble(shell: Shell, gateway: FakeGateway) -> None:
     bubbles = [a_bubble("sent"), a_bubble("recalled", ordinal=1)]
     gateway.answers["POST /v1/jobs/job_7/cancel"] = (200, {"job": "job_7", "candidates": bubbles})

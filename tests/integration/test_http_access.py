@@ -18,6 +18,13 @@ ALLOWED = {
     "GET /v1/jobs/{id}": {"app", "operator", "ops", "admin"},
     "POST /v1/jobs/{id}/approve": {"operator", "admin"},
     "POST /v1/jobs/{id}/cancel": {"operator", "ops", "admin"},
+    "POST /v1/jobs/{id}/hold": {"operator", "admin"},
+    "POST /v1/jobs/{id}/release": {"operator", "admin"},
+    "POST /v1/jobs/{id}/retry": {"operator", "ops", "admin"},
+    "POST /v1/jobs/{id}/regenerate": {"operator", "admin"},
+    "PATCH /v1/candidates/{id}": {"operator", "admin"},
+    "DELETE /v1/candidates/{id}": {"operator", "admin"},
+    "POST /v1/attention/{job}/dismiss": {"operator", "admin"},
     "GET /v1/dead-letters": {"ops", "admin"},
     "GET /v1/dead-letters/{id}": {"ops", "admin"},
     "GET /v1/queues": {"ops", "admin"},
@@ -30,13 +37,22 @@ ALLOWED = {
     "GET /metrics": {"nobody"},
 }
 GUARDED = [route for route, roles in ALLOWED.items() if "nobody" not in roles]
+TAKE_BODY = {
+    "POST /v1/messages",
+    "PATCH /v1/messages/{id}",
+    "POST /v1/jobs/{id}/regenerate",
+    "PATCH /v1/candidates/{id}",
+    "POST /v1/attention/{job}/dismiss",
+    "POST /v1/apply",
+    "POST /v1/keys",
+}
 
 
 def a_call(route: str) -> tuple[str, str, dict[str, str] | None]:
     """The route with an id that nothing has, and a body that is JSON and wrong where one is taken."""
     method, path = route.split()
-    takes_body = route in {"POST /v1/messages", "PATCH /v1/messages/{id}", "POST /v1/apply", "POST /v1/keys"}
-    return method, path.replace("{id}", "nothing-has-it"), {"strange": "1"} if takes_body else None
+    path = path.replace("{id}", "nothing-has-it").replace("{job}", "nothing-has-it")
+    return method, path, {"strange": "1"} if route in TAKE_BODY else None
 
 
 def test_every_route_is_in_the_table() -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.decisions import Failure, Parked, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
-from schemas.http import MessagePatch
+from schemas.http import CandidatePatch, MessagePatch
+from schemas.ids import JobId
 from schemas.jobs import Deliver
 from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
@@ -120,9 +121,28 @@ async def everything_hot(storage: Storage) -> None:
     job = await transitions.resume(storage.org, "f5", "zoe")
     assert job is not None
     await transitions.record(await storage.claim(), a_reply("un"))
+    await everything_an_operator_does(storage, job)
     await transitions.approve(storage.org, job, "zoe")
     await transitions.cancel(storage.org, job, "zoe")
     await transitions.release("tests")
+
+
+async def everything_an_operator_does(storage: Storage, job: JobId) -> None:
+    """To a held reply."""
+    transitions, org = storage.transitions, storage.org
+    await transitions.hold(org, job, "zoe")
+    await transitions.release_hold(org, job, "zoe")
+    await transitions.regenerate(org, job, "zoe")
+    await transitions.record(await storage.claim(), a_reply("un", "deux"))
+    newest = (await storage.row("SELECT max(id) AS id FROM candidates"))["id"]
+    await transitions.edit_candidate(org, newest, CandidatePatch(text="x", ordinal=0), "zoe")
+    await transitions.drop_candidate(org, newest, "zoe")
+    await transitions.settle(await storage.send(), Refused("no", final=True))
+    await transitions.retry(org, job, "zoe")
+    await transitions.settle(await storage.send(), Refused("no", final=True))
+    await transitions.dismiss(org, job, "seen", "zoe")
+    await transitions.regenerate(org, job, "zoe")
+    await transitions.record(await storage.claim(), a_reply("un"))
 
 
 async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: str) -> None:

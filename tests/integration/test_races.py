@@ -5,6 +5,7 @@ import random
 import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from psycopg.errors import UniqueViolation
@@ -16,16 +17,20 @@ from schemas.http import Ingested
 from schemas.jobs import DelayedSend
 from tests.builders_storage import Storage, a_reply, a_storage
 from tests.mutants import NO_LOCK, NO_ORDER, NO_SUCCESSOR, mutant
-from tests.stress import PERSONA, Receiver, Stress, stress_settings
+from tests.stress import ACTORS, PERSONA, Receiver, Stress, stress_settings
+from tests.stress_operators import ACTS, FEW_ACTS
 from workers.adapters.postgres.transitions import Transitions
 
 SEEDS = [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 11))]
 
 
+MANY_OPERATORS = ACTORS | {"contact": 1, "operator": 8}
+
+
 def a_stressed_storage(
-    database_url: str, kind: type[Transitions] = Transitions
+    database_url: str, kind: type[Transitions] = Transitions, **persona: Any
 ) -> AbstractAsyncContextManager[Storage]:
-    return a_storage(database_url, PERSONA, settings=stress_settings(), pool_size=15, kind=kind)
+    return a_storage(database_url, PERSONA | persona, settings=stress_settings(), pool_size=15, kind=kind)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -41,10 +46,22 @@ async def test_whatever_interleaves_nothing_is_lost_doubled_stale_or_stuck(datab
         assert min(stress.stats["message"], stress.stats["claim"], applied) > 4
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_whatever_operators_do_to_replies_their_word_holds(database_url: str, seed: int) -> None:
+    async with a_stressed_storage(database_url, control_window_seconds=0.4) as storage:
+        stress = Stress(storage, seed, conversations=12, actors=MANY_OPERATORS)
+        await stress.run(5)
+
+        acts = {act: stress.stats[act] for act in ACTS}
+        sys.stdout.write(f"\nseed {seed}: {acts}, {len(stress.receiver.applied)} applied\n")
+        assert await stress.violations() == []
+        assert sum(acts.values()) > 4
+
+
 @pytest.mark.slow
 async def test_the_stress_notices_that_no_successor_is_made(database_url: str, tmp_path: Path) -> None:
     async with a_stressed_storage(database_url, mutant(tmp_path, NO_SUCCESSOR)) as storage:
-        stress = Stress(storage, 1)
+        stress = Stress(storage, 1, acts=FEW_ACTS)
         await stress.run(45, rest=0, patient=False)
 
         assert [words for words in stress.errors if words.startswith("unanswered")] != []
@@ -54,7 +71,7 @@ async def test_the_stress_notices_that_no_successor_is_made(database_url: str, t
 async def test_the_stress_notices_that_order_is_not_kept(database_url: str, tmp_path: Path) -> None:
     async with a_stressed_storage(database_url, mutant(tmp_path, NO_ORDER)) as storage:
         await storage.rows("DROP INDEX one_bubble_out")
-        stress = Stress(storage, 1, receiver=Receiver(random.Random(1), slow=0.6, long=1))
+        stress = Stress(storage, 1, receiver=Receiver(random.Random(1), slow=0.6, long=1), acts=FEW_ACTS)
         await stress.run(45, rest=0, patient=False)
 
         assert [words for words in stress.errors if words.startswith("out of order")] != []

@@ -50,11 +50,9 @@ class Gateway:
     def job(self, reference: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/jobs/{_segment(reference)}")
 
-    def cancel(self, reference: str) -> dict[str, Any]:
-        return self._call("POST", f"/v1/jobs/{_segment(reference)}/cancel")
-
-    def approve(self, reference: str) -> dict[str, Any]:
-        return self._call("POST", f"/v1/jobs/{_segment(reference)}/approve")
+    def steer(self, reference: str, verb: str, body: Any = None) -> dict[str, Any]:
+        """`verb`: approve, hold, release, cancel, retry, regenerate."""
+        return self._call("POST", f"/v1/jobs/{_segment(reference)}/{verb}", body)
 
     def make_key(self, role: str, name: str | None) -> dict[str, Any]:
         return self._call("POST", "/v1/keys", {"role": role} | ({"name": name} if name else {}))

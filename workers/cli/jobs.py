@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from schemas.http import JobOut
     from workers.cli.terminal import Terminal
 
-app = typer.Typer(no_args_is_help=True, help="What the system works on: list, show, approve, cancel.")
+app = typer.Typer(no_args_is_help=True, help="What the system works on: list, show, steer.")
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="e.g. job_42")]
 COLUMNS = ("id", "conversation", "trigger", "state", "code", "reason", "attention", "due_at", "created_at")
 
@@ -89,15 +89,48 @@ def _event(event: dict[str, Any]) -> str:
 @app.command()
 def approve(job: JobId, org: Org = None, as_json: Json = False) -> None:
     """Send a held reply now."""
+    _steer(job, "approve", "leaves now", org, as_json)
+
+
+@app.command()
+def hold(job: JobId, org: Org = None, as_json: Json = False) -> None:
+    """Stop the countdown of a reply, or what is left of it."""
+    _steer(job, "hold", "on hold", org, as_json)
+
+
+@app.command()
+def release(job: JobId, org: Org = None, as_json: Json = False) -> None:
+    """Let a reply on hold go on."""
+    _steer(job, "release", "runs again", org, as_json)
+
+
+@app.command()
+def retry(job: JobId, org: Org = None, as_json: Json = False) -> None:
+    """Run a failed, cancelled or silent job again, or deliver again what was given up."""
+    _steer(job, "retry", "runs again", org, as_json)
+
+
+@app.command()
+def regenerate(
+    job: JobId,
+    instruction: Annotated[str | None, typer.Option(help="What the next draft should mind.")] = None,
+    org: Org = None,
+    as_json: Json = False,
+) -> None:
+    """Have a reply drafted again."""
+    _steer(job, "regenerate", "is drafted again", org, as_json, {"instruction": instruction} if instruction else {})
+
+
+def _steer(job: str, verb: str, done: str, org: str | None, as_json: bool, body: Any = None) -> None:
     from workers.cli.terminal import Terminal
 
     with gateway(org) as at:
-        answer = at.approve(job)
+        answer = at.steer(job, verb, body)
     terminal = Terminal()
     if as_json:
         terminal.json(answer)
     else:
-        terminal.say(f"{job}: leaves now")
+        terminal.say(f"{job}: {done}")
 
 
 @app.command()
@@ -106,7 +139,7 @@ def cancel(job: JobId, org: Org = None, as_json: Json = False) -> None:
     from workers.cli.terminal import Terminal
 
     with gateway(org) as at:
-        answer = at.cancel(job)
+        answer = at.steer(job, "cancel")
     terminal = Terminal()
     if as_json:
         return terminal.json(answer)

@@ -16,7 +16,7 @@ SELECT id FROM ended
 """)
 
 
-async def sent(tx: Transaction, conversation: Locked, job: Job, why: str) -> JobState:
+async def sent(tx: Transaction, conversation: Locked, job: Job, why: str, who: str = "worker") -> JobState:
     """Row 31: the job ends, and what came while it stood gets its successor."""
     await tx.the(
         _SENT,
@@ -24,7 +24,7 @@ async def sent(tx: Transaction, conversation: Locked, job: Job, why: str) -> Job
         conversation=conversation.id,
         job=job.id,
         fence=job.fence,
-        who="worker",
+        who=who,
         why=why,
         facts=None,
         **{"from": job.state.value},

@@ -120,6 +120,11 @@ WITH ended AS (
 SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM recalled) AS recalled
 """)
 
+_TELL = sql(f"""
+WITH same AS (SELECT id FROM jobs WHERE id = :job), told AS ({EVENT.format(of="same", frm=":state", to=":state")})
+SELECT id FROM same
+""")
+
 _LAST_EVENT = sql("SELECT who, at FROM job_events WHERE job_id = :job ORDER BY id DESC LIMIT 1")
 
 
@@ -223,10 +228,28 @@ async def successor(tx: Transaction, conversation: Locked, covered: int) -> JobI
     return await make(tx, conversation, why="the rest, after a reply that stood", waiting=True)
 
 
-async def too_late(tx: Transaction, job: Job) -> TooLate:
-    """What a steering call that found `job` in the wrong state answers: who moved it there, and when."""
+async def too_late(tx: Transaction, job: Job, state: str | None = None, **more: object) -> TooLate:
+    """What a steering call that found `job` in the wrong state answers: who moved it last, and when.
+
+    `state` is what it found when that is not the job's own; `more` are further facts.
+    """
     event = await tx.one(_LAST_EVENT, job=job.id)
-    return TooLate(job.state.value, by=event.who if event else None, at=event.at if event else None)
+    by, at = (event.who, event.at) if event else (None, None)
+    return TooLate(state or job.state.value, by=by, at=at, **more)
+
+
+async def tell(tx: Transaction, conversation: Locked, job: Job, why: str, who: str, **more: Any) -> None:
+    """An event that leaves the job in its state."""
+    await tx.the(
+        _TELL,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        state=job.state.value,
+        who=who,
+        why=why,
+        facts=facts(**more) if more else None,
+    )
 
 
 async def read_or_refuse(tx: Transaction, conversation: Locked, job: int) -> Job:

@@ -8,6 +8,7 @@ from schemas.errors import NotFound, TooLate
 from schemas.ids import CandidateId, JobId, OrgId
 from schemas.jobs import DelayedSend
 from workers.adapters.postgres.answered import NOTHING_LEFT, answered
+from workers.adapters.postgres.audit import note, note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import (
     EVENT,
@@ -55,6 +56,7 @@ async def approve(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -
         why="send_now",
         facts=None,
     )
+    await note_job(tx, conversation.org, who, "job.approved", job.id)
     if row.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
 
@@ -72,6 +74,7 @@ async def cancel(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) ->
     if late is not None and not stopped:
         raise late
     await successor(tx, conversation, answers)
+    await note_job(tx, conversation.org, who, "job.cancelled", job.id, stopped=stopped)
     rows = await tx.all(_CANDIDATES, job=job.id)
     return {CandidateId(row.id): CandidateState(row.state) for row in rows}
 
@@ -81,6 +84,7 @@ async def takeover(tx: Transaction, org: OrgId, name: str, who: str) -> None:
     if conversation.handled_by is HandledBy.HUMAN:
         raise TooLate(conversation.handled_by.value, by=conversation.handled_by_who, at=conversation.handled_at)
     await tx.run(_HANDLE, conversation=conversation.id, by=HandledBy.HUMAN.value, who=who)
+    await note(tx, org, who, "conversation.taken_over", conversation.name)
     if (job := await live(tx, conversation)) is not None:
         await send_away(tx, conversation, job, JobState.CANCELLED, "takeover", who)
 
@@ -90,6 +94,7 @@ async def resume(tx: Transaction, org: OrgId, name: str, who: str) -> JobId | No
     if conversation.handled_by is HandledBy.AI:
         raise TooLate(conversation.handled_by.value, by=conversation.handled_by_who, at=conversation.handled_at)
     await tx.run(_HANDLE, conversation=conversation.id, by=HandledBy.AI.value, who=who)
+    await note(tx, org, who, "conversation.resumed", conversation.name)
     covered = await answered(tx, conversation)
     if (await tx.the(NOTHING_LEFT, conversation=conversation.id, covered=covered)).nothing:
         return None

@@ -15,22 +15,26 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from pipelines.ingestion.normalise import normalised, normalised_patch
+from pipelines.ingestion.normalise import normalised, normalised_candidate, normalised_patch
 from pipelines.ports import Courier
 from schemas.agent import Kept, Step
 from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Recorded
 from schemas.decisions import Decision
-from schemas.http import Ingested, MessageIn, MessagePatch
+from schemas.http import CandidatePatch, Ingested, MessageIn, MessagePatch
 from schemas.ids import CandidateId, DeliveryId, JobId, OrgId
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.llm import Reservation
 from schemas.settings import Settings
 from workers.adapters.postgres import (
+    attention,
+    candidates,
     deliveries,
     edits,
+    holding,
     ingest,
     leases,
     record,
+    retries,
     runs,
     seen,
     sends,
@@ -114,6 +118,46 @@ class Transitions:
         Raises NotFound, TooLate."""
         async with self._transaction() as tx:
             return await steering.cancel(tx, org, job, who)
+
+    async def hold(self, org: OrgId | None, job: JobId, who: str) -> None:
+        """Row 18. Guard: `held` or `sending`, not on hold, something has not left. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await holding.hold(tx, org, job, who)
+
+    async def release_hold(self, org: OrgId | None, job: JobId, who: str) -> None:
+        """Row 19. Guard: on hold. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await holding.release(tx, org, job, who)
+
+    async def regenerate(self, org: OrgId | None, job: JobId, who: str, instruction: str | None = None) -> None:
+        """Row 23. Guard: `held`; or ended without a reply, the newest, the AI may answer; no bubble has left.
+        Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await retries.regenerate(tx, org, job, who, instruction)
+
+    async def retry(self, org: OrgId | None, job: JobId, who: str) -> None:
+        """Rows 24 and 25. Guard: ended without a reply, the newest, the AI may answer; a delivery that was given up
+        (AR-560) only while the contact has not written since. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await retries.retry(tx, org, job, who)
+
+    async def edit_candidate(self, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
+        """Guard: `held` or `preparing`, no attempt made, the `version` the caller has seen. Raises NotFound, Invalid,
+        TooLarge, TooLate, Conflict (a notice)."""
+        patch = normalised_candidate(patch)
+        async with self._transaction() as tx:
+            await candidates.edit(tx, org, candidate, patch, who)
+
+    async def drop_candidate(self, org: OrgId | None, candidate: CandidateId, who: str) -> None:
+        """Guard: `held` or `preparing`. The last one takes the notice along and ends the job (row 33).
+        Raises NotFound, TooLate, Conflict (a notice)."""
+        async with self._transaction() as tx:
+            await candidates.drop(tx, org, candidate, who)
+
+    async def dismiss(self, org: OrgId | None, job: JobId, reason: str, who: str) -> None:
+        """Guard: the job is on the attention list. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await attention.dismiss(tx, org, job, reason, who)
 
     async def takeover(self, org: OrgId, conversation: str, who: str) -> None:
         """Row 21. Guard: no person handles it yet. Raises NotFound, TooLate (with who took it)."""

@@ -1,11 +1,24 @@
 """The routes, one module per thing they are about."""
 
-from workers.gateway.routes import apply, conversations, dead_letters, health, jobs, keys, messages, queues
+from workers.gateway.routes import (
+    apply,
+    attention,
+    candidates,
+    conversations,
+    dead_letters,
+    health,
+    jobs,
+    keys,
+    messages,
+    queues,
+)
 
 ROUTERS = (
     messages.router,
     conversations.router,
     jobs.router,
+    candidates.router,
+    attention.router,
     dead_letters.router,
     queues.router,
     apply.router,

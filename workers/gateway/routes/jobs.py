@@ -1,4 +1,4 @@
-"""Jobs: find them, read their story, send them now, stop them."""
+"""Jobs: find them, read their story, steer them."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from schemas.access import Role
 from schemas.answers import CancelOut, CandidateStateOut, Page
 from schemas.claims import JobState
 from schemas.errors import Code
-from schemas.http import JobOut
+from schemas.http import InstructionIn, JobOut
 from schemas.ids import JobId, cursor_pattern, reference
 from schemas.resources import Name
 from workers.adapters.postgres.views.jobs import JobFilter
@@ -61,6 +61,39 @@ async def cancel(parts: The, caller: By, id: str) -> Response:
     states = await parts.transitions.cancel(caller.org, _job(id), caller.who)
     bubbles = [CandidateStateOut(id=reference("bub", bubble), state=state) for bubble, state in states.items()]
     return answer(CancelOut(job=id, candidates=bubbles))
+
+
+@router.post("/{id}/hold", response_model=JobOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR)
+async def hold(parts: The, caller: By, id: str) -> Response:
+    """Stop the countdown, or what is left of a reply that is being sent. 409 when nothing is left to hold."""
+    await parts.transitions.hold(caller.org, _job(id), caller.who)
+    return answer(await parts.jobs.one(caller.org, _job(id)))
+
+
+@router.post("/{id}/release", response_model=JobOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR)
+async def release(parts: The, caller: By, id: str) -> Response:
+    """Let it run again: the countdown from where it stopped, a reply that is being sent at once."""
+    await parts.transitions.release_hold(caller.org, _job(id), caller.who)
+    return answer(await parts.jobs.one(caller.org, _job(id)))
+
+
+@router.post("/{id}/retry", response_model=JobOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR, Role.OPS)
+async def retry(parts: The, caller: By, id: str) -> Response:
+    """Run an ended job again; one whose delivery was given up (AR-560) is delivered again. 409 when it is not the
+    newest of its conversation (`newer_job`), or the conversation went on."""
+    await parts.transitions.retry(caller.org, _job(id), caller.who)
+    return answer(await parts.jobs.one(caller.org, _job(id)))
+
+
+@router.post("/{id}/regenerate", response_model=JobOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR)
+async def regenerate(parts: The, caller: By, id: str, wanted: InstructionIn) -> Response:
+    """Draft the reply again, minding the instruction. 409 once a bubble has left."""
+    await parts.transitions.regenerate(caller.org, _job(id), caller.who, wanted.instruction)
+    return answer(await parts.jobs.one(caller.org, _job(id)))
 
 
 def _job(reference: str) -> JobId:

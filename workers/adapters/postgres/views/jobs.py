@@ -13,7 +13,7 @@ from schemas.answers import Page
 from schemas.claims import CandidateState, JobState
 from schemas.errors import Code, NotFound
 from schemas.http import CandidateOut, JobOut, UsageOut
-from schemas.ids import JobId, OrgId, reference
+from schemas.ids import CandidateId, JobId, OrgId, reference
 from workers.adapters.postgres.views.paging import before
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.postgres.views.trace import events_of, trace_of
@@ -25,6 +25,7 @@ _JOBS = (
 _ONE = text(_JOBS + "WHERE j.id = :id AND (CAST(:org AS bigint) IS NULL OR j.org_id = :org)")
 _SOME = text(_JOBS + "WHERE j.id = ANY(:ids) ORDER BY j.id DESC")
 _CANDIDATES = text("SELECT * FROM candidates WHERE job_id = ANY(:ids) ORDER BY job_id, ordinal, id")
+_OF_BUBBLE = text(_JOBS + "JOIN candidates k ON k.job_id = j.id WHERE k.id = :bubble")
 _USAGE = text(
     "SELECT job_id, count(*) AS calls, sum(input) AS input, sum(cache_read) AS cache_read, "
     "sum(cache_write_5m + cache_write_1h) AS cache_write, sum(output) AS output, sum(cost_usd) AS cost, "
@@ -78,6 +79,15 @@ class Jobs:
             (shown,) = await show_jobs(connection, [row])
             trace, events = await trace_of(connection, job), await events_of(connection, job)
         return shown.model_copy(update={"trace": trace, "events": events})
+
+    async def bubble(self, org: OrgId | None, bubble: CandidateId) -> CandidateOut:
+        """Raises `NotFound`."""
+        async with self._snapshots.open() as connection:
+            row = (await connection.execute(_OF_BUBBLE, {"bubble": bubble})).one_or_none()
+            if row is None or (org is not None and row.org_id != org):
+                raise NotFound("no such bubble")
+            (job,) = await show_jobs(connection, [row])
+        return next(shown for shown in job.candidates if shown.id == reference("bub", bubble))
 
     async def page(self, org: OrgId | None, wanted: JobFilter, cursor: str | None, limit: int) -> Page[JobOut]:
         """Newest first, without trace and events."""

@@ -1,0 +1,1012 @@
+"""The table of docs/TRANSITIONS.md, row by row: what happens, and what is answered when it may not.
+
+Read it beside the table. Each row is a short story in one conversation, told over HTTP and by the hints of the queue;
+it answers what can be seen at its end.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from schemas.claims import Accepted, Refused, Unknown
+from schemas.decisions import Failure, Parked, Silence, SilenceReason
+from schemas.errors import Code, FailureKind
+from tests.builders_storage import a_reply, a_reservation, a_step
+from tests.scene import Scene, a_scene
+
+Story = Callable[[Scene], Awaitable[Any]]
+
+PACED = {"pacing": {"base_ms": 60_000, "per_char_ms": 0, "jitter": 0}}
+SLOW = {"debounce": {"quiet_seconds": 30, "max_wait_seconds": 45}}
+DRAFT = {"autonomy": "draft"}
+NOTICE = {"disclosure": {"notice": True}}
+NO = Refused("503", final=False)
+NEVER = Refused("400", final=True)
+HANGS = Unknown("timed out")
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    story: Story
+    persona: dict[str, Any]
+    expected: Any
+
+
+ROWS: list[Row] = []
+
+
+def row(name: str, expected: Any, **persona: Any) -> Callable[[Story], Story]:
+    def remember(story: Story) -> Story:
+        ROWS.append(Row(name, story, persona, expected))
+        return story
+
+    return remember
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+async def test_row(database_url: str, row: Row) -> None:
+    async with a_scene(database_url, row.persona) as scene:
+        assert await row.story(scene) == row.expected
+
+
+# ---------------------------------------------------------------- what the contact does
+
+
+@row("1 a message makes a job", (202, "job_1", ["queued 1"], "later"), **SLOW)
+async def _(scene: Scene) -> Any:
+    said = await scene.say()
+    return scene.answers[-1], said["job"], await scene.jobs(), await scene.due()
+
+
+@row("1 otherwise: the same id again is the same message", (True, "job_1", ["queued 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.say(name="m-1")
+    again = await scene.say(name="m-1")
+    return again["duplicate"], again["job"], await scene.jobs()
+
+
+@row("1 autonomy off: no job", (202, None, "autonomy_off", []), autonomy="off")
+async def _(scene: Scene) -> Any:
+    said = await scene.say()
+    return scene.answers[-1], said["job"], said["reason"], await scene.jobs()
+
+
+@row("2 a second message joins the queued job", ("job_1", ["queued 2"], "later"), **SLOW)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    said = await scene.say()
+    return said["job"], await scene.jobs(), await scene.due()
+
+
+@row("4 a message during the run changes nothing yet", ("job_1", ["running 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.claim()
+    said = await scene.say()
+    return said["job"], await scene.jobs()
+
+
+@row("5 a message supersedes what is held", (["superseded 1", "queued 2"], ["0 text recalled un"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.say()
+    return await scene.jobs(), await scene.bubbles()
+
+
+@row("5 a message recalls what is left to send", (["superseded 1", "queued 2"], ["sent", "recalled"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    await scene.say()
+    return await scene.jobs(), [bubble.split()[2] for bubble in await scene.bubbles()]
+
+
+@row("5 on hold is superseded all the same", (["superseded 1", "queued 2"], "now"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("hold")
+    await scene.say()
+    return await scene.jobs(), await scene.due()
+
+
+@row("5 otherwise: superseded three times in a row, the fourth reply is pinned", (["held 4"], "job_4"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    for text in ("deux", "trois", "quatre"):
+        await scene.reply(text)
+    said = await scene.say()
+    return (await scene.jobs())[3:], said["job"]
+
+
+@row("6 what comes behind a pinned reply is answered after it", ["sent 1", "queued 2"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.one("UPDATE jobs SET pinned = true")
+    await scene.say()
+    await scene.send()
+    return await scene.jobs()
+
+
+# ---------------------------------------------------------------- what reply workers do
+
+
+@row("7 claim", (["running 1"], "worker claimed"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.claim()
+    return await scene.jobs(), await scene.why()
+
+
+@row("7 otherwise: not due yet", (None, ["queued 1"]), **SLOW)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    return await scene.claim(), await scene.jobs()
+
+
+@row("8 a job whose worker died is claimed again", (["running 1"], "worker reclaimed"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.claim()
+    await scene.expire_leases()
+    await scene.claim()
+    return await scene.jobs(), await scene.why()
+
+
+@row("9 a step is kept, unless the job is somebody else's", ("fresh", "lost"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    claim = await scene.claim()
+    assert claim is not None
+    kept = await scene.storage.save_step(claim, a_step(claim), a_reservation(claim, 2))
+    await scene.steer("cancel")
+    return kept.value, (await scene.storage.save_step(claim, a_step(claim, 2), None)).value
+
+
+@row("10 overtaken: queued again", ("overtaken", ["queued 2"], "later"), **SLOW)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.make_due()
+    claim = await scene.claim()
+    assert claim is not None
+    await scene.say()
+    kept = await scene.storage.save_step(claim, a_step(claim), None)
+    return kept.value, await scene.jobs(), await scene.due()
+
+
+@row("10 otherwise: overtaken too often it goes on, pinned", (["held 1"], True))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    claim = await scene.claim()
+    assert claim is not None
+    await scene.one("UPDATE jobs SET restarts = 2")
+    await scene.say()
+    await scene.storage.record(claim, a_reply("un"))
+    return await scene.jobs(), await scene.one("SELECT pinned FROM jobs")
+
+
+@row("11 the provider names a time", (["queued 1"], "later"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Parked(FailureKind.RATE_LIMITED, "429", counts=False, retry_after=60))
+    return await scene.jobs(), await scene.due()
+
+
+@row("12 the model failed for now", (["queued 1"], "later", 1))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Parked(FailureKind.OVERLOADED, "529", counts=True))
+    return await scene.jobs(), await scene.due(), await scene.one("SELECT tries FROM jobs")
+
+
+@row("13 window: held, due after it", (["held 1"], "later", False))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    return await scene.jobs(), await scene.due(), await scene.one("SELECT on_hold FROM jobs")
+
+
+@row("13 auto: due now", (["held 1"], "now"), autonomy="auto")
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    return await scene.jobs(), await scene.due()
+
+
+@row("13 draft: held on hold, never due", (["held 1"], "never", True, None), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.expire_leases()
+    return await scene.jobs(), await scene.due(), await scene.one("SELECT on_hold FROM jobs"), await scene.take()
+
+
+@row("13 the notice comes first", ["0 notice", "1 text"], **NOTICE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    return [" ".join(bubble.split()[:2]) for bubble in await scene.bubbles()]
+
+
+@row("14 silence", ["silent 1"])
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ, read=True))
+    return await scene.jobs()
+
+
+@row("15 failure: attention", (["failed 1 AR-552"], "open"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    return await scene.jobs(), await scene.one("SELECT attention FROM jobs")
+
+
+@row("16 poison", (["failed 1 AR-571"], 1))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    for _ in range(4):
+        await scene.claim()
+        await scene.expire_leases()
+    return await scene.jobs(), await scene.one("SELECT count(*) FROM dead_letters")
+
+
+# ---------------------------------------------------------------- what operators do to a job
+
+
+@row("17 approve", (200, "now", "operator-acme send_now"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("approve")
+    return scene.answers[-1], await scene.due(), await scene.why()
+
+
+@row("17 a draft leaves when approved", (200, ["sent 1"]), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("approve")
+    status = scene.answers[-1]
+    await scene.send()
+    return status, await scene.jobs()
+
+
+@row("17 otherwise: running", (409, "running", "worker"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.claim()
+    late = await scene.steer("approve")
+    return late["status"], late["state"], late["by"]
+
+
+@row("18 hold what is held: the rest of the countdown is kept", (200, "never", True, "operator-acme hold"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("hold")
+    kept = await scene.one("SELECT rest BETWEEN interval '20 s' AND interval '45 s' FROM jobs")
+    return scene.answers[-1], await scene.due(), kept, await scene.why()
+
+
+@row("18 hold between bubbles", (200, "never", ["sending 1"], None), **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    await scene.steer("hold")
+    return scene.answers[-1], await scene.due(), await scene.jobs(), await scene.take()
+
+
+@row("18 hold while a bubble is out: the one behind it stays", (200, ["sent", "held"], "never"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    posting = await scene.leave()
+    await scene.steer("hold")
+    await scene.storage.settle(posting, Accepted())
+    return scene.answers[-1], [bubble.split()[2] for bubble in await scene.bubbles()], await scene.due()
+
+
+@row("18 hold takes back what a worker prepares", (200, ["0 text held un"], "never"))
+async def _(scene: Scene) -> Any:
+    await preparing(scene)
+    await scene.steer("hold")
+    return scene.answers[-1], await scene.bubbles(), await scene.due()
+
+
+@row("18 otherwise: on hold already", (409, "held", "operator-acme", True))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("hold")
+    late = await scene.steer("hold")
+    return late["status"], late["state"], late["by"], late["on_hold"]
+
+
+@row("18 otherwise: the last bubble has left", (409, "sending", ["sent 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    posting = await scene.leave()
+    late = await scene.steer("hold")
+    await scene.storage.settle(posting, Accepted())
+    return late["status"], late["state"], await scene.jobs()
+
+
+@row("18 otherwise: queued", (409, "queued"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    late = await scene.steer("hold")
+    return late["status"], late["state"]
+
+
+@row("19 release: the rest of the countdown runs", (200, "later", True, None))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.one("UPDATE jobs SET due_at = clock_timestamp() + interval '9 s'")
+    await scene.steer("hold")
+    await scene.steer("release")
+    rest = await scene.one("SELECT due_at - clock_timestamp() < interval '9.1 s' FROM jobs")
+    return scene.answers[-1], await scene.due(), rest, await scene.one("SELECT rest FROM jobs")
+
+
+@row("19 release a draft: it gets a whole countdown", (200, "later", True), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("release")
+    whole = await scene.one("SELECT due_at - clock_timestamp() > interval '20 s' FROM jobs")
+    return scene.answers[-1], await scene.due(), whole
+
+
+@row("19 release between bubbles: the next leaves now", (200, "now"), **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    await scene.steer("hold")
+    await scene.steer("release")
+    return scene.answers[-1], await scene.due()
+
+
+@row("19 release while a bubble is out: after it", (200, "never", "later"), **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    posting = await scene.leave()
+    await scene.steer("hold")
+    await scene.steer("release")
+    status, before = scene.answers[-1], await scene.due()
+    await scene.storage.settle(posting, Accepted())
+    return status, before, await scene.due()
+
+
+@row("19 otherwise: not on hold", (409, "held", False))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    late = await scene.steer("release")
+    return late["status"], late["state"], late["on_hold"]
+
+
+@row("20 cancel: queued", (200, [], ["cancelled 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    return *await cancelled(scene), await scene.jobs()
+
+
+@row("20 cancel: running, with what it has not seen", (200, [], ["cancelled 2"]))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.claim()
+    await scene.say()
+    return *await cancelled(scene), await scene.jobs()
+
+
+@row("20 cancel: held", (200, ["recalled", "recalled"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    return await cancelled(scene)
+
+
+@row("20 cancel: on hold", (200, ["recalled"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("hold")
+    return await cancelled(scene)
+
+
+@row("20 cancel: a bubble is prepared", (200, ["recalled"]))
+async def _(scene: Scene) -> Any:
+    await preparing(scene)
+    return await cancelled(scene)
+
+
+@row("20 cancel: one has left, the rest is stopped", (200, ["leaving", "recalled"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.leave()
+    return await cancelled(scene)
+
+
+@row("20 cancel: refused and waiting for another attempt", (200, ["recalled"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NO)
+    return await cancelled(scene)
+
+
+@row("20 cancel: pinned, what came behind is answered", (200, ["recalled"], ["cancelled 1", "queued 2"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.one("UPDATE jobs SET pinned = true")
+    await scene.say()
+    return *await cancelled(scene, 1), await scene.jobs()
+
+
+@row("20 otherwise: the last bubble is out", (409, "sending", ["sent 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    posting = await scene.leave()
+    late = await scene.steer("cancel")
+    await scene.storage.settle(posting, Accepted())
+    return late["status"], late["state"], await scene.jobs()
+
+
+@row("20 otherwise: it may have been shown", (409, "sending", ["0 text leaving un"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(HANGS)
+    late = await scene.steer("cancel")
+    return late["status"], late["state"], await scene.bubbles()
+
+
+@row("20 otherwise: it has ended", [(409, "sent"), (409, "silent"), (409, "failed"), (409, "superseded")])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send()
+    found = [await late(scene, "cancel")]
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ))
+    found.append(await late(scene, "cancel"))
+    await scene.say()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    found.append(await late(scene, "cancel"))
+    await scene.reply("deux")
+    await scene.say()
+    return [*found, await late(scene, "cancel", 4)]
+
+
+@row("21 takeover", (200, ["cancelled 1"], ["0 text recalled un"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.conversation("takeover")
+    return scene.answers[-1], await scene.jobs(), await scene.bubbles()
+
+
+@row("21 an operator wrote", ("operator", ["cancelled 1"], "human"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    said = await scene.say(author="operator")
+    return said["reason"], await scene.jobs(), await scene.one("SELECT handled_by FROM conversations")
+
+
+@row("21 otherwise: a second person is told who", (409, "human", "operator-acme"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.conversation("takeover")
+    late = await scene.conversation("takeover")
+    return late["status"], late["state"], late["by"]
+
+
+@row("22 resume answers what waits", ("job_2", ["cancelled 1", "queued 2"], "now"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.conversation("takeover")
+    await scene.say()
+    resumed = await scene.conversation("resume")
+    return resumed["job"], await scene.jobs(), await scene.due()
+
+
+@row("22 otherwise: the AI handles it", (409, "ai"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    late = await scene.conversation("resume")
+    return late["status"], late["state"]
+
+
+# ---------------------------------------------------------------- again
+
+
+@row("23 regenerate what is held, with an instruction", (200, ["queued 1"], "now", ["recalled", "held"], "plus court"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("regenerate", {"instruction": "plus court"})
+    seen = scene.answers[-1], await scene.jobs(), await scene.due()
+    claim = await scene.claim()
+    assert claim is not None
+    await scene.storage.record(claim, a_reply("court"))
+    return *seen, [bubble.split()[2] for bubble in await scene.bubbles()], claim.case.instruction
+
+
+@row("23 regenerate what failed: counters at 0, off the list", (200, ["queued 1"], "0 0 0 0 False None None"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    await scene.one("UPDATE jobs SET restarts = 2, supersedes = 3, tries = 7, crashes = 2, pinned = true")
+    await scene.steer("regenerate", {})
+    counts = await scene.lines(
+        "SELECT restarts, supersedes, tries, crashes, pinned, attention, COALESCE(code, reason) FROM jobs"
+    )
+    return scene.answers[-1], await scene.jobs(), counts[0]
+
+
+@row("23 regenerate covers all that was said", ["queued 2"])
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.claim()
+    await scene.say()
+    await scene.steer("cancel")
+    await scene.steer("regenerate", {})
+    return await scene.jobs()
+
+
+@row("23 regenerate what is silent, during a pause: after it", (200, ["queued 1"], "later"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.PAUSED))
+    await scene.one("UPDATE conversations SET paused_until = clock_timestamp() + interval '1 h'")
+    await scene.steer("regenerate", {})
+    return scene.answers[-1], await scene.jobs(), await scene.due()
+
+
+@row("23 otherwise: a bubble has left", [(409, "sending"), (409, "cancelled"), (409, "sent")])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    found = [await late(scene, "regenerate")]
+    await scene.steer("cancel")
+    found.append(await late(scene, "regenerate"))
+    await scene.reply("un")
+    await scene.send()
+    return [*found, await late(scene, "regenerate")]
+
+
+@row("23 otherwise: a person handles it", (409, "human"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.conversation("takeover")
+    return await late(scene, "regenerate")
+
+
+@row("24 retry: failed", (200, ["queued 1"], "now", "operator-acme retry"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    await scene.steer("retry")
+    return scene.answers[-1], await scene.jobs(), await scene.due(), await scene.why()
+
+
+@row("24 retry: silent and cancelled", (200, 200, ["queued 1"], "retry"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ))
+    await scene.steer("retry")
+    first = scene.answers[-1]
+    await scene.steer("cancel")
+    await scene.steer("retry")
+    return first, scene.answers[-1], await scene.jobs(), await scene.one("SELECT trigger FROM jobs")
+
+
+@row("24 retry forgets the instruction, and the dead letter is retried", (200, None, "retried"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("regenerate", {"instruction": "plus court"})
+    for _ in range(4):
+        await scene.claim()
+        await scene.expire_leases()
+    await scene.steer("retry")
+    letter = await scene.one("SELECT state FROM dead_letters")
+    return scene.answers[-1], await scene.one("SELECT instruction FROM jobs"), letter
+
+
+@row("24 otherwise: a newer job", (409, "failed", "job_2"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    await scene.say()
+    late = await scene.steer("retry", job=1)
+    return late["status"], late["state"], late["newer_job"]
+
+
+@row("24 otherwise: live, or a reply was made", [(409, "queued"), (409, "held"), (409, "sent")])
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    found = [await late(scene, "retry")]
+    await scene.decide(a_reply("un"))
+    found.append(await late(scene, "retry"))
+    await scene.send()
+    return [*found, await late(scene, "retry")]
+
+
+@row("24 otherwise: a bubble has left, or may have", [(409, "cancelled"), (409, "cancelled")])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    await scene.steer("cancel")
+    found = [await late(scene, "retry")]
+    await scene.reply("un", "deux")
+    await scene.send(HANGS)
+    await scene.steer("cancel")
+    return [*found, await late(scene, "retry")]
+
+
+@row("24 otherwise: a person handles it", (409, "human"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.conversation("takeover")
+    return await late(scene, "retry")
+
+
+@row(
+    "25 retry a delivery: the same webhook ids",
+    (["failed 1 AR-560"], ["failed", "held"], 200, ["sending 1"], ["held", "held"], True, ["sent 1"], "retried"),
+)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    first = await scene.leave()
+    await scene.storage.settle(first, NEVER)
+    failed = await scene.jobs(), await states(scene)
+    await scene.steer("retry")
+    again = scene.answers[-1], await scene.jobs(), await states(scene)
+    second = await scene.leave()
+    await scene.storage.settle(second, Accepted())
+    await scene.send()
+    letter = await scene.one("SELECT state FROM dead_letters")
+    return *failed, *again, first.webhook_id == second.webhook_id, await scene.jobs(), letter
+
+
+@row(
+    "25 what may have been shown is repeated as it was",
+    (200, ["leaving"], (409, "leaving"), (True, True), ["sent 1"], 1),
+)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    first = await scene.leave()
+    await scene.storage.settle(first, HANGS)
+    await scene.one("UPDATE deliveries SET first_attempt_at = clock_timestamp() - interval '2 d', due_at = now()")
+    posting = await scene.carry()
+    assert posting is not None
+    await scene.storage.settle(posting, NO)
+    await scene.steer("retry")
+    status, bubbles = scene.answers[-1], await states(scene)
+    edited = await scene.edit(1, text="autre")
+    again = await scene.carry()
+    assert again is not None
+    same = again.webhook_id == first.webhook_id, again.body == first.body
+    await scene.storage.settle(again, Accepted())
+    lines = await scene.one("SELECT count(*) FROM messages WHERE candidate_id = 1")
+    return status, bubbles, (edited["status"], edited["state"]), same, await scene.jobs(), lines
+
+
+@row("25 otherwise: the contact wrote since", (409, "failed", "job_2"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NEVER)
+    await scene.say()
+    late = await scene.steer("retry", job=1)
+    return late["status"], late["state"], late["newer_job"]
+
+
+@row("25 otherwise: a person answered since", (409, "failed", "the conversation went on"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NEVER)
+    await scene.say(author="operator")
+    await scene.conversation("resume")
+    late = await scene.steer("retry")
+    return late["status"], late["state"], late["reason"]
+
+
+# ---------------------------------------------------------------- what send workers do
+
+
+@row("26 a bubble leaves", (["sending 1"], ["0 text leaving un"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.leave()
+    return await scene.jobs(), await scene.bubbles()
+
+
+@row("26 otherwise: the window is open", (None, ["held 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    return await scene.take(), await scene.jobs()
+
+
+@row("26 otherwise: a bubble is out", (None, ["leaving", "held"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.leave()
+    await scene.one("UPDATE jobs SET due_at = clock_timestamp()")
+    return await scene.take(), await states(scene)
+
+
+@row("27 the contact wrote, unseen", (None, ["superseded 1", "queued 2"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.one("UPDATE conversations SET inbound_seq = 2")
+    await scene.make_due()
+    return await scene.take(), await scene.jobs()
+
+
+@row("28 the contact opted out", (None, ["cancelled 1"], "worker opted_out"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.one("UPDATE contacts SET opted_out_at = clock_timestamp()")
+    await scene.make_due()
+    return await scene.take(), await scene.jobs(), await scene.why()
+
+
+@row("30 accepted: the next after its pace", (["sending 1"], "later"), **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    return await scene.jobs(), await scene.due()
+
+
+@row("31 accepted, nothing left", ["sent 1"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send()
+    return await scene.jobs()
+
+
+@row("32 given up", (["failed 1 AR-560"], ["failed", "held"], 1))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send(NEVER)
+    return await scene.jobs(), await states(scene), await scene.one("SELECT count(*) FROM dead_letters")
+
+
+# ---------------------------------------------------------------- what operators do to a bubble
+
+
+@row("33 the last bubble is dropped, the notice goes with it", (200, "dropped", ["cancelled 1"], 2), **NOTICE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    answer = await scene.drop(2)
+    dropped = await scene.one("SELECT count(*) FROM candidates WHERE state = 'dropped'")
+    return scene.answers[-1], answer["state"], await scene.jobs(), dropped
+
+
+@row("33 the last to be sent is dropped: sent", (200, ["sent 1"], "operator-acme dropped"), **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    await scene.drop(2)
+    return scene.answers[-1], await scene.jobs(), await scene.why()
+
+
+@row("33 the one behind a bubble that is out is dropped: it ends with that one", (["sending 1"], ["sent 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    posting = await scene.leave()
+    await scene.drop(2)
+    before = await scene.jobs()
+    await scene.storage.settle(posting, Accepted())
+    return before, await scene.jobs()
+
+
+@row("33 a pinned reply is dropped: what came behind is answered", ["cancelled 1", "queued 2"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.one("UPDATE jobs SET pinned = true")
+    await scene.say()
+    await scene.drop(1)
+    return await scene.jobs()
+
+
+@row("33 one that is prepared is dropped: the next is due", (["dropped", "held"], "now"))
+async def _(scene: Scene) -> Any:
+    await preparing(scene, "un", "deux")
+    await scene.drop(1)
+    return await states(scene), await scene.due()
+
+
+@row("33 otherwise: a notice", (409, ["notice held", "text held"]), **NOTICE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.drop(1)
+    return scene.answers[-1], [" ".join(bubble.split()[1:3]) for bubble in await scene.bubbles()]
+
+
+@row("33 otherwise: it has left, or was dropped", [(409, "leaving"), (409, "sent"), (409, "dropped")])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux", "trois")
+    posting = await scene.leave()
+    found = [await scene.drop(1)]
+    await scene.storage.settle(posting, Accepted())
+    found.append(await scene.drop(1))
+    await scene.drop(2)
+    found.append(await scene.drop(2))
+    return [(late["status"], late["state"]) for late in found]
+
+
+@row("edit: the words, without moving the countdown", (200, 1, "UN", True))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    before = await scene.one("SELECT due_at FROM jobs")
+    edited = await scene.edit(1, text=" UN ", version=0)
+    return (
+        scene.answers[-1],
+        edited["version"],
+        edited["text"].strip(),
+        before == await scene.one("SELECT due_at FROM jobs"),
+    )
+
+
+@row("edit: what leaves is what was edited", "deux fois")
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.edit(1, text="deux fois")
+    return json.loads((await scene.leave()).body)["data"]["text"]
+
+
+@row("edit: one that is prepared is prepared again", (["0 text held UN"], "now", 1))
+async def _(scene: Scene) -> Any:
+    await preparing(scene)
+    await scene.edit(1, text="UN")
+    return await scene.bubbles(), await scene.due(), await scene.one("SELECT version FROM candidates")
+
+
+@row("edit otherwise: somebody was faster", (409, "held", "operator-acme", 1, "un, mieux"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.edit(1, text="un, mieux", version=0)
+    late = await scene.edit(1, text="un, autrement", version=0)
+    return late["status"], late["state"], late["by"], late["version"], await scene.one("SELECT text FROM candidates")
+
+
+@row("edit otherwise: it has left", [(409, "leaving"), (409, "leaving"), (409, "sent")])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    posting = await scene.leave()
+    found = [await scene.edit(1, text="UN")]
+    await scene.storage.settle(posting, HANGS)
+    found.append(await scene.edit(1, text="UN"))
+    await scene.one("UPDATE deliveries SET due_at = clock_timestamp()")
+    again = await scene.carry()
+    assert again is not None
+    await scene.storage.settle(again, Accepted())
+    found.append(await scene.edit(1, text="UN"))
+    return [(late["status"], late["state"]) for late in found]
+
+
+@row("edit otherwise: an attempt was made, though refused", (409, "held"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NEVER)
+    await scene.steer("retry")
+    late = await scene.edit(1, text="UN")
+    return late["status"], late["state"]
+
+
+@row("edit otherwise: a notice", 409, **NOTICE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.edit(1, text="rien")
+    return scene.answers[-1]
+
+
+@row("edit otherwise: the job has ended", (409, "recalled"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.steer("cancel")
+    late = await scene.edit(1, text="UN")
+    return late["status"], late["state"]
+
+
+@row("edit otherwise: nothing, no words, no price to change", [["text"], ["text"], ["price"], ["strange"]])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    wrong: list[dict[str, Any]] = [
+        {},
+        {"text": " \n"},
+        {"price": {"amount": "5.00", "currency": "EUR"}},
+        {"strange": 1},
+    ]
+    found = [await scene.edit(1, **changes) for changes in wrong]
+    return [[error["field"] for error in answer["errors"]] for answer in found]
+
+
+@row("edit: the price of what is for sale", (200, "7.50", 422, str(Decimal("7.50"))))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.one("""UPDATE candidates SET kind = 'payment', price = '{"amount": "9.00", "currency": "EUR"}'""")
+    edited = await scene.edit(1, price={"amount": "7.50", "currency": "EUR"})
+    status = scene.answers[-1]
+    await scene.edit(1, price={"amount": "7.50", "currency": "USD"})
+    return (
+        status,
+        edited["price"]["amount"],
+        scene.answers[-1],
+        await scene.one("SELECT price->>'amount' FROM candidates"),
+    )
+
+
+@row("reorder: dense, the notice first", (200, 1, ["notice", "trois", "un", "deux"], [0, 1, 2, 3]), **NOTICE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux", "trois")
+    moved = await scene.edit(4, ordinal=1)
+    texts = [bubble.split()[1 if "notice" in bubble else 3] for bubble in await scene.bubbles()]
+    return scene.answers[-1], moved["ordinal"], texts, [int(bubble.split()[0]) for bubble in await scene.bubbles()]
+
+
+@row("reorder otherwise: in front of the notice, behind the end", [422, 422, 200], **NOTICE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    for ordinal in (0, 3, 2):
+        await scene.edit(2, ordinal=ordinal)
+    return scene.answers[-3:]
+
+
+@row("reorder otherwise: where a bubble has left", (409, "sending", ["un", "deux", "trois"]), **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux", "trois")
+    await scene.send()
+    late = await scene.edit(3, ordinal=0)
+    return late["status"], late["state"], [bubble.split()[3] for bubble in await scene.bubbles()]
+
+
+@row("reorder: in front of one that is prepared", (["0 text held deux", "1 text held un"], "now"))
+async def _(scene: Scene) -> Any:
+    await preparing(scene, "un", "deux")
+    await scene.edit(2, ordinal=0)
+    return await scene.bubbles(), await scene.due()
+
+
+@row("drop: the gap is closed", ["0 text held un", "1 text dropped deux", "1 text held trois"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux", "trois")
+    await scene.drop(2)
+    return await scene.bubbles()
+
+
+# ---------------------------------------------------------------- attention
+
+
+@row("dismiss", (200, False, "operator-acme dismissed", ["failed 1 AR-552"]))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    shown = await scene.call("POST", "attention/job_1/dismiss", {"reason": "answered by phone"})
+    return scene.answers[-1], shown["attention"], await scene.why(), await scene.jobs()
+
+
+@row("dismiss otherwise: done already, or never on the list", ([409, 409], "operator-acme"))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    await scene.call("POST", "attention/job_1/dismiss", {"reason": "answered by phone"})
+    late = await scene.call("POST", "attention/job_1/dismiss", {"reason": "me too"})
+    await scene.say()
+    await scene.call("POST", "attention/job_2/dismiss", {"reason": "why not"})
+    return [late["status"], scene.answers[-1]], late["by"]
+
+
+# ---------------------------------------------------------------- what the stories share
+
+
+async def preparing(scene: Scene, *texts: str) -> None:
+    """A worker makes speech for the first bubble."""
+    await scene.reply(*texts or ("un",))
+    await scene.one("UPDATE candidates SET state = 'preparing' WHERE ordinal = 0")
+    await scene.one(
+        "UPDATE jobs SET state = 'sending', due_at = NULL, fence = fence + 1,"
+        " lease_until = clock_timestamp() + interval '15 s', leased_by = 'w'"
+    )
+
+
+async def states(scene: Scene) -> list[str]:
+    return [bubble.split()[2] for bubble in await scene.bubbles()]
+
+
+async def cancelled(scene: Scene, job: int | None = None) -> tuple[int, list[str]]:
+    answer = await scene.steer("cancel", job=job)
+    return scene.answers[-1], [bubble["state"] for bubble in answer["candidates"]]
+
+
+async def late(scene: Scene, verb: str, job: int | None = None) -> tuple[int, str]:
+    answer = await scene.steer(verb, {} if verb == "regenerate" else None, job)
+    return answer["status"], answer["state"]

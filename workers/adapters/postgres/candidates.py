@@ -1,0 +1,193 @@
+"""An operator changes a reply that waits: the words, the price or the place of one bubble, or drops it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.delivery.ordering import Place, Waiting, closed_up, moved, room
+from schemas.claims import CandidateState, JobState
+from schemas.conversation import BubbleKind
+from schemas.errors import Conflict, Invalid, NotFound
+from schemas.http import CandidatePatch
+from schemas.ids import CandidateId, JobId, OrgId, reference
+from schemas.jobs import DelayedSend
+from workers.adapters.postgres import endings
+from workers.adapters.postgres.audit import note
+from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
+from workers.adapters.postgres.jobs import Job, read_or_refuse, send_away, successor, tell, too_late
+from workers.adapters.postgres.locks import Locked, lock_of_job
+from workers.adapters.postgres.transaction import Row, Transaction, sql
+
+_WAITING = (CandidateState.HELD, CandidateState.PREPARING)
+_LEFT = (CandidateState.LEAVING, CandidateState.SENT)
+
+_JOB_OF = sql("SELECT job_id, org_id FROM candidates WHERE id = :candidate")
+_BUBBLES = sql("""
+SELECT id, kind, state, ordinal, version, price, left_at FROM candidates WHERE job_id = :job ORDER BY ordinal, id
+""")
+
+# Speech was made of the words: other words, and it is made again.
+_EDIT = sql("""
+UPDATE candidates
+SET text = COALESCE(CAST(:text AS text), text), price = COALESCE(CAST(:price AS jsonb), price), state = 'held',
+    audio = CASE WHEN CAST(:text AS text) IS NULL THEN audio END, version = version + 1
+WHERE id = :candidate AND version = :version AND state IN ('held', 'preparing')
+""")
+
+_MOVE = sql("""
+UPDATE candidates k SET ordinal = p.ordinal, state = 'held'
+FROM unnest(CAST(:ids AS bigint[]), CAST(:ordinals AS integer[])) AS p (id, ordinal)
+WHERE k.id = p.id AND k.state IN ('held', 'preparing')
+""")
+
+_DROP = sql("""
+UPDATE candidates SET state = 'dropped', reason = 'operator', version = version + 1
+WHERE id = ANY(:bubbles) AND state IN ('held', 'preparing')
+""")
+
+_AGAIN = sql(f"""
+UPDATE jobs
+SET due_at = clock_timestamp(), lease_until = NULL, leased_by = NULL, fence = fence + 1,
+    dispatched_at = {DISPATCHED_SEND}
+WHERE id = :job AND fence = :fence AND state = 'sending'
+RETURNING dispatched_at IS NOT NULL AS dispatched
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A job with its bubbles in order, and the one this is about."""
+
+    conversation: Locked
+    job: Job
+    bubbles: Sequence[Row]
+    own: Row
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """The notice leads, whatever its number."""
+        rows = [row for row in self.bubbles if row.state in _WAITING]
+        rows.sort(key=lambda row: row.kind != BubbleKind.NOTICE)
+        return [Waiting(CandidateId(row.id), BubbleKind(row.kind), row.ordinal) for row in rows]
+
+    @property
+    def first(self) -> int:
+        """The first ordinal that nothing has left with."""
+        return max((row.ordinal + 1 for row in self.bubbles if row.state in _LEFT), default=0)
+
+    @property
+    def prepared(self) -> CandidateId | None:
+        """The bubble that a worker is making speech or a link for."""
+        return next((CandidateId(row.id) for row in self.bubbles if row.state == CandidateState.PREPARING), None)
+
+
+async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
+    """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Conflict, Invalid."""
+    reply = await _changeable(tx, org, candidate)
+    await _must_be_current(tx, reply, patch.version)
+    places = await _places(tx, reply, patch.ordinal)
+    price = _price(reply.own, patch)
+    await tx.run(_EDIT, candidate=candidate, version=reply.own.version, text=patch.text, price=price)
+    await _move(tx, places)
+    if reply.prepared in {candidate, *(moved for moved, _ in places)}:
+        await _send_again(tx, reply)
+    changed = sorted(patch.model_fields_set & {"text", "price", "ordinal"})
+    await _kept(tx, reply, "edited", who, changed=changed)
+
+
+async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: str) -> None:
+    """Row 33 when it was the last. Raises NotFound, TooLate, Conflict (a notice)."""
+    reply = await _changeable(tx, org, candidate)
+    rest = [bubble for bubble in reply.waiting if bubble.id != candidate]
+    over = all(bubble.kind is BubbleKind.NOTICE for bubble in rest)
+    gone = [candidate, *(bubble.id for bubble in rest if over)]
+    await tx.run(_DROP, bubbles=gone)
+    await _kept(tx, reply, "dropped", who)
+    if over:
+        await _end(tx, reply, who)
+        return
+    places = closed_up(rest, reply.first)
+    await _move(tx, places)
+    if reply.prepared in {candidate, *(moved for moved, _ in places)}:
+        await _send_again(tx, reply)
+
+
+async def _changeable(tx: Transaction, org: OrgId | None, candidate: CandidateId) -> _Reply:
+    where = await tx.one(_JOB_OF, candidate=candidate)
+    if where is None or (org is not None and where.org_id != org):
+        raise NotFound("no such bubble")
+    conversation = await lock_of_job(tx, org, JobId(where.job_id))
+    job = await read_or_refuse(tx, conversation, where.job_id)
+    bubbles = await tx.all(_BUBBLES, job=job.id)
+    own = next(row for row in bubbles if row.id == candidate)
+    if own.state not in _WAITING or job.state not in (JobState.HELD, JobState.SENDING):
+        raise await too_late(tx, job, state=own.state if own.state not in _WAITING else None)
+    if own.kind == BubbleKind.NOTICE:
+        raise Conflict("a notice can be neither edited nor dropped", state=own.state)
+    return _Reply(conversation, job, bubbles, own)
+
+
+async def _must_be_current(tx: Transaction, reply: _Reply, version: int | None) -> None:
+    own = reply.own
+    if own.left_at is not None:
+        raise await too_late(tx, reply.job, state=own.state, reason="an attempt to deliver it was made")
+    if version is not None and version != own.version:
+        raise await too_late(tx, reply.job, state=own.state, reason="edited meanwhile", version=own.version)
+
+
+async def _places(tx: Transaction, reply: _Reply, to: int | None) -> list[Place]:
+    if to is None:
+        return []
+    lowest, highest = room(reply.waiting, reply.first)
+    if to < reply.first:
+        raise await too_late(tx, reply.job, reason=f"the bubble {to} has left")
+    if not lowest <= to <= highest:
+        raise _invalid("ordinal", f"between {lowest} and {highest}; a notice stays in front")
+    return moved(reply.waiting, reply.first, CandidateId(reply.own.id), to)
+
+
+def _price(own: Row, patch: CandidatePatch) -> str | None:
+    if patch.price is None:
+        return None
+    if own.price is None:
+        raise _invalid("price", "this bubble is not for sale")
+    if own.price["currency"] != patch.price.currency:
+        raise _invalid("price.currency", f"it is sold in {own.price['currency']}")
+    return json.dumps(patch.price.model_dump())
+
+
+def _invalid(field: str, sentence: str) -> Invalid:
+    return Invalid(f"not accepted: {field}", [{"field": field, "message": sentence}])
+
+
+async def _move(tx: Transaction, places: Sequence[Place]) -> None:
+    if places:
+        await tx.run(_MOVE, ids=[bubble for bubble, _ in places], ordinals=[ordinal for _, ordinal in places])
+
+
+async def _send_again(tx: Transaction, reply: _Reply) -> None:
+    """What a worker prepares is not what will leave: its fence becomes an old one, the job is due at once."""
+    conversation, job = reply.conversation, reply.job
+    cap = conversation.organization.spec.limits.in_flight
+    row = await tx.one(_AGAIN, job=job.id, fence=job.fence, org=conversation.org, cap=cap, fast=True)
+    if row is not None and row.dispatched:
+        tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
+
+
+async def _kept(tx: Transaction, reply: _Reply, what: str, who: str, **more: object) -> None:
+    bubble = reference("bub", reply.own.id)
+    await tell(tx, reply.conversation, reply.job, what, who, candidate=reply.own.id, **more)
+    await note(tx, reply.conversation.org, who, f"candidate.{what}", bubble, job=reference("job", reply.job.id), **more)
+
+
+async def _end(tx: Transaction, reply: _Reply, who: str) -> None:
+    """Nothing is left to send. What is out ends the job when it is settled."""
+    conversation, job = reply.conversation, reply.job
+    states = {row.state for row in reply.bubbles}
+    if CandidateState.LEAVING in states:
+        return
+    if job.state is JobState.SENDING and CandidateState.SENT in states:
+        await endings.sent(tx, conversation, job, "dropped", who)
+        return
+    await send_away(tx, conversation, job, JobState.CANCELLED, "dropped", who)
+    await successor(tx, conversation, job.seq)

@@ -1,0 +1,79 @@
+"""A reply whose delivery was given up goes out again, under the same webhook ids.
+
+What was clearly refused is a held bubble again. What may have been shown stays out, with its frozen body: it is
+repeated, never edited or recalled.
+"""
+
+from schemas.ids import DeliveryId
+from schemas.jobs import DelayedSend, Deliver
+from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
+from workers.adapters.postgres.jobs import EVENT, Job, too_late
+from workers.adapters.postgres.locks import Locked
+from workers.adapters.postgres.transaction import Transaction, sql
+
+# The id of a webhook is its bubble's and unique: the next attempt needs it. The dead letter tells of the last one.
+_HELD_AGAIN = sql("""
+WITH given_up AS (
+  DELETE FROM deliveries WHERE NOT ambiguous AND state = 'failed' AND candidate_id IN (
+    SELECT id FROM candidates WHERE job_id = :job AND state = 'failed')
+  RETURNING candidate_id
+)
+UPDATE candidates SET state = 'held', reason = NULL WHERE id IN (SELECT candidate_id FROM given_up)
+""")
+
+_OUT_AGAIN = sql(f"""
+WITH out_again AS (
+  UPDATE deliveries
+  SET state = 'waiting', attempts = 0, crashes = 0, first_attempt_at = NULL, ended_at = NULL, fence = fence + 1,
+      due_at = clock_timestamp(), dispatched_at = {DISPATCHED_SEND}
+  WHERE ambiguous AND state = 'failed' AND candidate_id IN (
+    SELECT id FROM candidates WHERE job_id = :job AND state = 'failed')
+  RETURNING id, candidate_id, dispatched_at
+), bubble AS (
+  UPDATE candidates SET state = 'leaving', reason = NULL WHERE id IN (SELECT candidate_id FROM out_again)
+)
+SELECT id, dispatched_at IS NOT NULL AS dispatched FROM out_again
+""")
+
+_SENDING = sql(f"""
+WITH again AS (
+  UPDATE jobs
+  SET state = 'sending', queue = 'send', code = NULL, reason = NULL, attention = NULL, ended_at = NULL, crashes = 0,
+      lease_until = NULL, leased_by = NULL, fence = fence + 1,
+      due_at = CASE WHEN :bubble_out THEN NULL ELSE clock_timestamp() END, dispatched_at = {DISPATCHED_SEND}
+  WHERE id = :job AND state = 'failed' AND fence = :fence
+  RETURNING id, dispatched_at
+), answered AS (
+  UPDATE dead_letters SET state = 'retried'
+  WHERE job_id = :job AND state = 'open' AND EXISTS (SELECT 1 FROM again)
+), told AS ({EVENT.format(of="again", frm="'failed'", to="'sending'")})
+SELECT dispatched_at IS NOT NULL AS dispatched FROM again
+""")
+
+
+async def deliver_again(tx: Transaction, conversation: Locked, job: Job, who: str) -> None:
+    """Row 25. Refused when the reply is old news: the contact or a person wrote since."""
+    if conversation.inbound_seq != job.seq or conversation.operator_seq >= job.seq:
+        raise await too_late(tx, job, reason="the conversation went on")
+    if conversation.paused:
+        raise await too_late(tx, job, reason="paused")
+    cap = conversation.organization.spec.limits.in_flight
+    await tx.run(_HELD_AGAIN, job=job.id)
+    out = await tx.one(_OUT_AGAIN, job=job.id, org=conversation.org, cap=cap, fast=True)
+    row = await tx.the(
+        _SENDING,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        fence=job.fence,
+        bubble_out=out is not None,
+        fast=out is None,
+        cap=cap,
+        who=who,
+        why="retry",
+        facts=None,
+    )
+    if row.dispatched:
+        tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
+    if out is not None and out.dispatched:
+        tx.hints.append(Deliver(conversation=conversation.id, delivery=DeliveryId(out.id)))

@@ -1,0 +1,34 @@
+"""The bubbles of a reply that waits: change one, drop one."""
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from schemas.access import Role
+from schemas.http import CandidateOut, CandidatePatch
+from schemas.ids import CandidateId
+from workers.gateway.auth import allows
+from workers.gateway.refusals import refusals
+from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+
+router = APIRouter(prefix="/v1/candidates", tags=["candidates"], route_class=GuardedRoute)
+
+
+@router.patch("/{id}", response_model=CandidateOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR)
+async def edit_candidate(parts: The, caller: By, id: str, patch: CandidatePatch) -> Response:
+    """Change its words, price or place. The countdown goes on. 409 when it has left, when somebody edited it since
+    `version`, or when it is a notice."""
+    await parts.transitions.edit_candidate(caller.org, _bubble(id), patch, caller.who)
+    return answer(await parts.jobs.bubble(caller.org, _bubble(id)))
+
+
+@router.delete("/{id}", response_model=CandidateOut, responses=refusals(404, 409))
+@allows(Role.OPERATOR)
+async def drop_candidate(parts: The, caller: By, id: str) -> Response:
+    """Drop one bubble; dropping the last ends the job. 409 when it has left, or is a notice."""
+    await parts.transitions.drop_candidate(caller.org, _bubble(id), caller.who)
+    return answer(await parts.jobs.bubble(caller.org, _bubble(id)))
+
+
+def _bubble(reference: str) -> CandidateId:
+    return CandidateId(known_number("bub", reference))
