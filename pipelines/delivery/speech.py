@@ -24,7 +24,7 @@ class Recordings:
         """Raises SpeechFailed, also when the file store is away; and what `links` raises."""
         voice = Voice.parse(bubble.voice, self.default)
         if not voice.engine.built_in and not bubble.consented:
-            raise SpeechFailed(f"the voice {voice.engine} needs its owner's consent on record", retryable=False)
+            raise SpeechFailed(f"the voice {voice} needs its owner's consent on record", retryable=False)
         key = f"org_{bubble.org}/speech/{audio_key(voice.engine, voice.name, bubble.language, bubble.text)}.ogg"
         try:
             duration = await self._kept(key)

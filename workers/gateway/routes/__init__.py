@@ -1,12 +1,13 @@
 """The routes, one module per thing they are about."""
 
-from workers.gateway.routes import apply, conversations, dead_letters, health, jobs, keys, messages, queues
+from workers.gateway.routes import apply, conversations, dead_letters, files, health, jobs, keys, messages, queues
 
 ROUTERS = (
     messages.router,
     conversations.router,
     jobs.router,
     dead_letters.router,
+    files.router,
     queues.router,
     apply.router,
     keys.router,
