@@ -70,6 +70,12 @@ class Speech(Protocol):
         ...
 
 
+class Links(Protocol):
+    """Makes addresses under which a stored file can be read without a key, for a while."""
+
+    async def url(self, key: str) -> str: ...
+
+
 class Files(Protocol):
     """Keeps whole files by key. Raises the errors of `schemas.media`, nothing else; every call may be made again."""
 

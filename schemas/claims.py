@@ -120,6 +120,26 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True)
+class Preparing:
+    """A voice bubble to be spoken now, outside of any transaction: it can still be edited, held and recalled. The job
+    is leased meanwhile, under `fence`; whether the bubble may leave is asked again when its audio is there.
+
+    `voice` and `consented` (its owner's consent is on record) are the persona's; `language` is the conversation's.
+    """
+
+    job: JobId
+    conversation: ConversationId
+    org: OrgId
+    fence: int
+    candidate: CandidateId
+    version: int
+    text: str
+    voice: str | None
+    language: str
+    consented: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """2xx. `platform_id` is what the receiver called it, if it said."""
 

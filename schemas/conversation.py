@@ -112,4 +112,6 @@ class Case:
     sent_texts: tuple[str, ...] = ()
     """The texts of the bubbles that left in this conversation, the newest 200, oldest first."""
     replies_last_minute: int = 0
+    vocals_today: int = 0
+    """Voice bubbles to this contact that left within 24 hours, or wait in another conversation's reply."""
     paused_until: datetime | None = None

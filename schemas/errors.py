@@ -16,6 +16,7 @@ class Code(StrEnum):
     GONE = "AR-404"
     METHOD = "AR-405"
     CONFLICT = "AR-409"
+    EXPIRED = "AR-410"
     TOO_LARGE = "AR-413"
     MEDIA_TYPE = "AR-415"
     INVALID = "AR-422"
@@ -58,6 +59,7 @@ CODES: dict[Code, CodeFacts] = {
     Code.GONE: CodeFacts("not found; for a job: conversation or contact is gone, it ends `silent`"),
     Code.METHOD: CodeFacts("the route exists, this method does not"),
     Code.CONFLICT: CodeFacts("too late, or it clashes with what is stored; `state`, `by`, `at` say what was found"),
+    Code.EXPIRED: CodeFacts("the link to a file has expired"),
     Code.TOO_LARGE: CodeFacts("text over 64 KiB, more than 20 attachments, or the body over 1 MiB"),
     Code.MEDIA_TYPE: CodeFacts("the body's content type is not accepted here"),
     Code.INVALID: CodeFacts("a field is missing, unknown or out of bounds; `errors` names each"),

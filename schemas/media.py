@@ -43,6 +43,9 @@ class FilesUnavailable(AppError):
     code, http_status = Code.UNAVAILABLE, 503
     retryable: ClassVar[bool] = True
 
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__(sentence, **{"retry_after": 2, **facts})
+
 
 def checked_key(key: str) -> str:
     """The key itself: segments of letters, digits, `.`, `_`, `-`, none of which starts with a dot.

@@ -20,11 +20,14 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from schemas.ids import NAME_PATTERN
 from schemas.llm import Task
+from schemas.speech import SpeechFailed, Voice
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
@@ -219,14 +222,34 @@ class PersonaSpec(Spec):
     agent: AgentOverrides = AgentOverrides()
 
 
+def _known_engine(voice: str) -> str:
+    try:
+        Voice.parse(voice)
+    except SpeechFailed as failed:
+        raise ValueError(failed.sentence) from None
+    return voice
+
+
 class OrganizationDocument(OrganizationSpec):
     kind: Literal["Organization"]
     name: Name
 
 
 class PersonaDocument(PersonaSpec):
+    """Stricter than what is stored: a voice that belongs to somebody needs their consent on record."""
+
     kind: Literal["Persona"]
     name: Name
+    voice: Annotated[str, Field(max_length=200), AfterValidator(_known_engine)] | None = None
+    voice_consent_record: VoiceConsent | str | None = Field(None, validate_default=True)
+
+    @field_validator("voice_consent_record", mode="after")
+    @classmethod
+    def _voices_have_owners(cls, record: VoiceConsent | str | None, info: ValidationInfo) -> VoiceConsent | str | None:
+        engine = Voice.parse(info.data.get("voice")).engine
+        if not engine.built_in and not record:
+            raise ValueError(f"the voice {engine} is somebody's: say who allowed it, when, and where the proof lies")
+        return record
 
 
 Document = Annotated[OrganizationDocument | PersonaDocument, Field(discriminator="kind")]

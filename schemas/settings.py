@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from schemas.speech import Engine
+
 
 class Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,6 +62,18 @@ class GatewaySettings(Group):
 class LlmSettings(Group):
     timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
     connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
+
+
+class SpeechSettings(Group):
+    engine: Engine = Field(Engine.ESPEAK, description="Speaks for personas whose voice names no engine.")
+    timeout_seconds: float = Field(30, ge=1, le=600, description="How long an engine or provider may take.")
+    kokoro_timeout_seconds: float = Field(120, ge=1, le=600, description="The same for Kokoro, which is slow.")
+    processes: int = Field(1, ge=1, le=16, description="Speech programs of one engine in each send worker.")
+    idle_seconds: float = Field(600, ge=1, le=86_400, description="When a speech program nobody needs is ended.")
+    openai_model: str = Field("gpt-4o-mini-tts", min_length=1, description="Its key is OPENAI_API_KEY.")
+    elevenlabs_api_key: SecretStr | None = Field(None, min_length=1)
+    elevenlabs_model: str = Field("eleven_multilingual_v2", min_length=1)
+    elevenlabs_base_url: str = Field("https://api.elevenlabs.io/v1", pattern=r"^https?://")
 
 
 class FxSettings(Group):
@@ -146,6 +160,7 @@ class Settings(BaseSettings):
     delivery: DeliverySettings = DeliverySettings()
     gateway: GatewaySettings = GatewaySettings()
     llm: LlmSettings = LlmSettings()
+    speech: SpeechSettings = SpeechSettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(

@@ -63,6 +63,17 @@ class Audio:
     """The engine's word for the voice that was heard."""
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A spoken text in the file store. `url` opens it without a key, for some days."""
+
+    key: str
+    url: str
+    mime: str
+    duration_ms: int
+    transcript: str
+
+
 class SpeechFailed(Exception):
     """No audio was made. The only error of a `Speech`; `sentence` never holds the text to be spoken.
 

@@ -105,7 +105,7 @@ def check_documented(method: str, path: str, response: httpx2.Response) -> None:
         return
     documented = the_document()["paths"][route.path][method.lower()]["responses"]
     assert str(response.status_code) in documented, (method, path, response.status_code, response.text)
-    assert media in documented[str(response.status_code)]["content"]
+    assert {media, "*/*"} & documented[str(response.status_code)]["content"].keys()
     if response.status_code < 400 and route.response_model is not None:
         TypeAdapter(route.response_model).validate_json(response.content)
 

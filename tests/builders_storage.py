@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import text
 
 from schemas.agent import Step
-from schemas.claims import Claim, Posting
+from schemas.claims import Claim, Posting, Preparing
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Reply
 from schemas.http import Ingested, MessageIn
@@ -88,10 +88,10 @@ class Storage:
 
     async def send(self) -> Posting:
         posting = await self.try_send()
-        assert posting is not None
+        assert isinstance(posting, Posting)
         return posting
 
-    async def try_send(self) -> Posting | None:
+    async def try_send(self) -> Posting | Preparing | None:
         job = await self.job()
         return await self.transitions.claim_send(DelayedSend(conversation=job["conversation_id"], job=job["id"]))
 

@@ -8,15 +8,16 @@ from typing import Any
 
 from pipelines.ports import Keep
 from schemas.agent import Kept, Resume, Step
-from schemas.claims import Accepted, Claim, Ended, Endpoint, JobState, Posted, Posting, Recorded
+from schemas.claims import Accepted, Claim, Ended, Endpoint, JobState, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case, Contact, Organization, Persona, Trigger
 from schemas.decisions import Decision, Silence, SilenceReason
 from schemas.errors import Unavailable
-from schemas.ids import ContactId, ConversationId, DeliveryId, JobId, OrgId, PersonaId, RunId
+from schemas.ids import CandidateId, ContactId, ConversationId, DeliveryId, JobId, OrgId, PersonaId, RunId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint
 from schemas.llm import Reservation
 from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.settings import Settings
+from schemas.speech import Recording, SpeechFailed
 from workers.adapters.clock import SystemClock
 from workers.bootstrap import App
 from workers.runtime.leases import Leases
@@ -57,6 +58,34 @@ def a_posting(delivery: int = 1, endpoint: Endpoint | None = None) -> Posting:
     )
 
 
+def a_preparing(job: int = 1, **changes: Any) -> Preparing:
+    fields = {
+        "job": JobId(job), "conversation": ConversationId(job), "org": OrgId(1), "fence": 1,
+        "candidate": CandidateId(1), "version": 0, "text": "coucou", "voice": None, "language": "fr",
+        "consented": False,
+    }  # fmt: skip
+    return Preparing(**(fields | changes))
+
+
+RECORDING = Recording("org_1/speech/a.ogg", "http://it/v1/files/a", "audio/ogg", 900, "coucou")
+
+
+@dataclass
+class ScriptedSpeech:
+    """Answers the same recording, or fails; takes as long as `seconds`."""
+
+    failure: SpeechFailed | None = None
+    seconds: float = 0.0
+    asked: list[str] = field(default_factory=list)
+
+    async def of(self, bubble: Preparing) -> Recording:
+        self.asked.append(bubble.text)
+        await asyncio.sleep(self.seconds)
+        if self.failure is not None:
+            raise self.failure
+        return RECORDING
+
+
 @dataclass
 class MemoryStorage:
     """Every job may be claimed once. `away` makes every call fail; `lost` are rows that are no longer ours."""
@@ -69,6 +98,10 @@ class MemoryStorage:
     settled: list[tuple[int, Posted]] = field(default_factory=list)
     unreadable: list[tuple[str, str, str]] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
+    voices: set[int] = field(default_factory=set)
+    """Jobs whose next bubble is to be spoken."""
+    left: list[Recording] = field(default_factory=list)
+    unspoken: list[str] = field(default_factory=list)
 
     async def claim_run(self, hint: AutoReply) -> Claim | None:
         self._answer()
@@ -89,9 +122,21 @@ class MemoryStorage:
     async def give_back(self, claim: Claim) -> None:
         self.given_back.append(claim.job)
 
-    async def claim_send(self, hint: DelayedSend) -> Posting | None:
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None:
         self._answer()
-        return a_posting(hint.job)
+        return a_preparing(hint.job) if hint.job in self.voices else a_posting(hint.job)
+
+    async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None:
+        self._answer()
+        self.left.append(recording)
+        return a_posting(spoken.job)
+
+    async def speech_failed(self, spoken: Preparing, failure: SpeechFailed) -> None:
+        self._answer()
+        self.unspoken.append(failure.sentence)
+
+    async def put_back(self, spoken: Preparing) -> None:
+        self.given_back.append(spoken.job)
 
     async def claim_delivery(self, hint: Deliver) -> Posting | None:
         self._answer()
@@ -160,6 +205,7 @@ def an_app(
     channel: ScriptedChannel | None = None,
     settings: Settings | None = None,
     renew_seconds: float = 5.0,
+    recordings: ScriptedSpeech | None = None,
 ) -> App:
     kept = storage or MemoryStorage()
     return App(
@@ -167,6 +213,7 @@ def an_app(
         clock=SystemClock(),
         storage=kept,
         replies=replies or ScriptedReplies(),
+        recordings=recordings or ScriptedSpeech(),
         channel=channel or ScriptedChannel(),
         courier=MemoryCourier(),
         leases=Leases(kept.renew, renew_seconds),

@@ -7,6 +7,7 @@ import asyncio
 import collections
 import contextlib
 import itertools
+import json
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,14 +15,16 @@ from decimal import Decimal
 from typing import Any
 
 from schemas.agent import Kept
-from schemas.claims import Accepted, Claim, Posted, Posting, Refused, Unknown
-from schemas.decisions import Decision, Failure, Parked, Silence, SilenceReason, Stopped
+from schemas.claims import Accepted, Claim, Posted, Posting, Preparing, Refused, Unknown
+from schemas.conversation import BubbleKind
+from schemas.decisions import Bubble, Decision, Failure, Parked, Reply, Silence, SilenceReason, Stopped
 from schemas.errors import AppError, Code, FailureKind, TooLate
 from schemas.http import MessagePatch
 from schemas.ids import call_id
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.settings import Settings
-from tests.builders_storage import Storage, a_call, a_reply, a_reservation, a_step
+from schemas.speech import Recording, SpeechFailed
+from tests.builders_storage import Storage, a_call, a_reservation, a_step
 from tests.stress_operators import ACTS, Operators
 
 LEASE = 0.25
@@ -143,6 +146,9 @@ class Stress:
                 with contextlib.suppress(TooLate):
                     await self.storage.transitions.resume(self.storage.org, row["name"], "zoe")
             await self.operators.let_go()
+            for row in await self.storage.rows("SELECT id FROM jobs WHERE state = 'held' AND on_hold"):
+                with contextlib.suppress(TooLate):
+                    await self.storage.transitions.approve(self.storage.org, row["id"], "zoe")
             self.left = (await self.storage.row(LEFT))["n"]
             if self.left == 0:
                 return
@@ -259,8 +265,22 @@ class Stress:
 
     async def _sender(self, chance: random.Random) -> None:
         conversation, job = await self._next("send")
-        hint = DelayedSend(conversation=conversation, job=job)
-        await self._hand_over(chance, await self.storage.transitions.claim_send(hint))
+        claimed = await self.storage.transitions.claim_send(DelayedSend(conversation=conversation, job=job))
+        posting = await self._speak(chance, claimed) if isinstance(claimed, Preparing) else claimed
+        await self._hand_over(chance, posting)
+
+    async def _speak(self, chance: random.Random, bubble: Preparing) -> Posting | None:
+        """Dies, fails or takes its time, longer than its lease at times."""
+        if self._dies(chance, 0.05):
+            return None
+        await asyncio.sleep(LEASE * 1.3 if self._dies(chance, 0.08) else chance.uniform(0, 0.06))
+        self.stats["spoken"] += 1
+        if self._dies(chance, 0.1):
+            again = SpeechFailed("no voice", retryable=True)
+            await self.storage.transitions.speech_failed(bubble, again)
+            return None
+        recording = Recording("org_1/speech/a.ogg", "http://it/a", "audio/ogg", 900, bubble.text)
+        return await self.storage.transitions.leave(bubble, recording)
 
     async def _carrier(self, chance: random.Random) -> None:
         conversation, delivery = await self._next("delivery")
@@ -322,6 +342,11 @@ class Stress:
         sent = {row["webhook_id"]: row["body"] for row in rows if row["state"] == "sent"}
         found = [f"sent and applied differ: {name}" for name in sent.keys() ^ self.receiver.applied.keys()]
         found += [f"body differs: {n}" for n, body in self.receiver.applied.items() if sent.get(n, body) != body]
+        found += [
+            f"spoken otherwise: {n}"
+            for n, body in self.receiver.applied.items()
+            if (said := json.loads(body)["data"])["audio"] and said["audio"]["transcript"] != said["text"]
+        ]
         found += [f"sent without its line: {row}" for row in rows if row["state"] == "sent" and not row["same"]]
         applied = {number for numbers in self.receiver.order.values() for number in numbers}
         bodies = {row["id"]: row["body"] for row in rows if row["state"] == "sent"}
@@ -347,4 +372,6 @@ def _decided(chance: random.Random, claim: Claim) -> Decision:
         return Silence(SilenceReason.LEFT_ON_READ, read=True)
     if share < 0.10:
         return Failure(Code.NO_CANDIDATE, "nothing to send")
-    return a_reply(*(f"j{claim.job} f{claim.fence} b{number}" for number in range(chance.randint(1, 4))))
+    kinds = [BubbleKind.VOICE if chance.random() < 0.25 else BubbleKind.TEXT for _ in range(chance.randint(1, 4))]
+    texts = (f"j{claim.job} f{claim.fence} b{number}" for number in range(len(kinds)))
+    return Reply(tuple(Bubble(kind, words) for kind, words in zip(kinds, texts, strict=True)))

@@ -7,21 +7,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.autoreply.pipeline import ReplyPipeline
+from pipelines.delivery.speech import Recordings
 from pipelines.ports import Channel, Clock, Courier, Keep
 from schemas.agent import Kept, Resume, Step
-from schemas.claims import Claim, Posted, Posting, Recorded
+from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
 from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Queue
 from schemas.llm import Reservation
 from schemas.settings import Settings
+from schemas.speech import Recording, SpeechFailed
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
+from workers.adapters.files.signed import SignedFiles
+from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
+from workers.adapters.speech.build import milliseconds, open_speech
 from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.leases import Leases
 
@@ -33,7 +39,10 @@ class Storage(Protocol):
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept: ...
     async def record(self, claim: Claim, decision: Decision) -> Recorded: ...
     async def give_back(self, claim: Claim) -> None: ...
-    async def claim_send(self, hint: DelayedSend) -> Posting | None: ...
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None: ...
+    async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None: ...
+    async def speech_failed(self, spoken: Preparing, failure: SpeechFailed) -> None: ...
+    async def put_back(self, spoken: Preparing) -> None: ...
     async def claim_delivery(self, hint: Deliver) -> Posting | None: ...
     async def settle(self, posting: Posting, posted: Posted) -> None: ...
     async def renew(
@@ -49,6 +58,12 @@ class Replies(Protocol):
     async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision: ...
 
 
+class Speaks(Protocol):
+    """Finds or makes the audio of a voice bubble. Raises `SpeechFailed` and `Unavailable`."""
+
+    async def of(self, bubble: Preparing) -> Recording: ...
+
+
 @dataclass(frozen=True, slots=True)
 class App:
     """What a worker process has in hand. It belongs to one event loop."""
@@ -57,6 +72,7 @@ class App:
     clock: Clock
     storage: Storage
     replies: Replies
+    recordings: Speaks
     channel: Channel
     courier: Courier
     leases: Leases
@@ -80,6 +96,28 @@ def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue]) -> 
     return ReplyPipeline(clock, llm.models, llm.prices, settings)
 
 
+class NoRecordings:
+    """A process that only thinks: it never speaks."""
+
+    async def of(self, bubble: Preparing) -> Recording:
+        raise RuntimeError("this process does not take the send queue")
+
+
+@asynccontextmanager
+async def open_recordings(
+    settings: Settings, clock: Clock, database: Database, queues: Collection[Queue]
+) -> AsyncIterator[Speaks]:
+    """Engines start with the first voice bubble, and end with the block. Raises SettingsRefused when STORAGE_URL names
+    no store."""
+    if Queue.SEND not in queues:
+        yield NoRecordings()
+        return
+    files = FilesWhenWanted(settings)
+    links = SignedFiles(files, InstallationSecret(database, settings), settings.public_url, clock)
+    async with open_speech(settings, clock) as speech:
+        yield Recordings(speech, files, links, milliseconds, settings.speech.engine)
+
+
 @asynccontextmanager
 async def build_app(settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue)) -> AsyncIterator[App]:
     """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
@@ -97,7 +135,8 @@ async def build_app(settings: Settings, instance: str, queues: Collection[Queue]
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
         stack.push_async_callback(webhooks.close)
         replies = replies_for(settings, clock, queues)
+        recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
-        yield App(settings, clock, storage, replies, WithInbox(webhooks), courier, leases)
+        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases)

@@ -5,17 +5,20 @@ from dataclasses import dataclass
 
 from pipelines.autoreply import leaks
 from pipelines.autoreply.repeats import is_repeat
-from pipelines.text import holds
+from pipelines.text import holds, length
 from schemas.resources import PersonaLimits
+from schemas.speech import MAX_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
 class LocalChecks:
-    """`sent` are the texts that left in this conversation. Off for tests only."""
+    """`sent` are the texts that left in this conversation, `vocals_today` the contact's voice bubbles of 24 hours.
+    Off for tests only."""
 
     limits: PersonaLimits
     sent: Sequence[str] = ()
     on: bool = True
+    vocals_today: int = 0
 
     def first_broken(self, text: str, queued: Sequence[str]) -> str | None:
         """A sentence about the first rule that `text` breaks, or None."""
@@ -25,6 +28,17 @@ class LocalChecks:
             self._count(queued) or self._length(text) or self._words(text) or _leak(text) or self._repeat(text, queued)
         )
 
+    def voice_broken(self, text: str, vocals_queued: int) -> str | None:
+        """What a text must keep besides to be spoken. The daily count is a promise to the contact: never off."""
+        most = self.limits.max_vocal_per_day
+        if self.vocals_today + vocals_queued >= most:
+            return f"{most} voice bubbles a day are the most for one contact, and that is reached. Use send_message."
+        if not any(character.isalnum() for character in text):
+            return "There is no word in the text that could be spoken. Write one, or use send_message."
+        if len(text) > MAX_CHARACTERS:
+            return f"A voice bubble holds at most {MAX_CHARACTERS} characters. Shorten it or split it in two."
+        return None
+
     def _count(self, queued: Sequence[str]) -> str | None:
         most = self.limits.max_bubbles
         if len(queued) < most:
@@ -32,10 +46,10 @@ class LocalChecks:
         return f"{most} bubbles are queued, the most a reply may hold. End your turn, or call clear_messages first."
 
     def _length(self, text: str) -> str | None:
-        most = self.limits.max_chars
-        if len(text) <= most:
+        most, count = self.limits.max_chars, length(text)
+        if count <= most:
             return None
-        return f"The text has {len(text)} characters, at most {most} are allowed. Shorten it or split it in two."
+        return f"The text has {count} characters, at most {most} are allowed. Shorten it or split it in two."
 
     def _words(self, text: str) -> str | None:
         word = banned_word(text, self.limits.banned_words)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipelines.autoreply.checks import LocalChecks
+from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
 
 
@@ -39,6 +40,10 @@ class Draft:
     @property
     def texts(self) -> list[str]:
         return [bubble.text for bubble in self.bubbles]
+
+    @property
+    def vocals(self) -> int:
+        return sum(bubble.kind is BubbleKind.VOICE for bubble in self.bubbles)
 
     def empty(self) -> int:
         """Answers how many bubbles were dropped."""

@@ -65,7 +65,8 @@ class ReplyPipeline:
         caching = self.settings.prompt_caching_enabled
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
         prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
-        checks = LocalChecks(case.persona.spec.limits, case.sent_texts, limits.use_redaction_validation)
+        reviewed = limits.use_redaction_validation
+        checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
         draft = Draft(checks, case.now)
         agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)

@@ -8,6 +8,7 @@ from typing import Any
 from schemas.conversation import BubbleKind
 from schemas.errors import Code
 from schemas.ids import CandidateId, JobId, reference
+from schemas.speech import Recording
 
 MESSAGE_SEND = "message.send"
 MESSAGE_READ = "message.read"
@@ -26,6 +27,8 @@ class Outgoing:
     ordinal: int
     kind: BubbleKind
     text: str
+    audio: dict[str, Any] | None = None
+    """Of a voice bubble: url, mime, duration_ms and transcript."""
 
 
 def message_send(bubble: Outgoing, now: datetime) -> str:
@@ -42,11 +45,15 @@ def message_send(bubble: Outgoing, now: datetime) -> str:
             "kind": bubble.kind.value,
             "text": bubble.text,
             "media": [],
-            "audio": None,
+            "audio": bubble.audio,
             "payment": None,
             "ai_generated": True,
         },
     )
+
+
+def audio(recording: Recording) -> dict[str, Any]:
+    return {name: getattr(recording, name) for name in ("url", "mime", "duration_ms", "transcript")}
 
 
 def message_read(conversation: str, message: str, now: datetime) -> str:

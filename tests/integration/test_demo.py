@@ -19,9 +19,10 @@ def test_the_demo_shows_what_it_promises(tmp_path: Path) -> None:
     said = done.stdout
     assert (done.returncode, done.stderr) == (0, "")
     assert re.findall(r"^== (.{9})", said, re.M) == [
-        "Replique ", "1. Three ", "2. One mo", "3. Kill t", "All of it",
+        "Replique ", "1. Three ", "2. One mo", "3. Asked ", "4. Kill t", "All of it",
     ]  # fmt: skip
-    assert re.findall(r"^job_(\d) is sent", said, re.M) == ["1", "2", "3"]
+    assert re.findall(r"^job_(\d) is sent", said, re.M) == ["1", "2", "3", "4"]
+    assert len(re.findall(r"^  \d+\.\d s of speech, \d+ kB: \S+\.ogg$", said, re.M)) == 1
     assert len(re.findall(r"^notice: ", said, re.M)) == 1
     webhooks = re.findall(r"^  webhook (\S+) message.send, signature verified", said, re.M)
     assert len(webhooks) == len(set(webhooks)) >= 4

@@ -173,3 +173,27 @@ async def test_text_that_no_database_holds_is_repaired(database_url: str) -> Non
 
     assert applied == ["created", "created"]
     assert kept["instructions"] == "ab\ufffd"
+
+
+async def test_somebodys_voice_needs_their_consent_on_record(database_url: str) -> None:
+    consent = {"owner": "Maya D.", "given_at": "2026-11-01T10:00:00+01:00", "proof": "contract 12"}
+    spoken = {**MAYA, "voice": "elevenlabs:21m00"}
+    async with a_gateway(database_url) as gateway:
+        refused = await apply(gateway, ACME, spoken)
+        unknown = await apply(gateway, ACME, {**MAYA, "voice": "parrot:polly"})
+        synthetic = await apply(gateway, ACME, {**MAYA, "voice": "fr+f3"})
+        allowed = await apply(gateway, ACME, {**spoken, "voice_consent_record": consent})
+
+    assert refused["errors"] == [
+        {
+            "field": "resources.1.voice_consent_record",
+            "message": "the voice elevenlabs is somebody's: say who allowed it, when, and where the proof lies",
+        }
+    ]
+    assert unknown["errors"] == [
+        {
+            "field": "resources.1.voice",
+            "message": "no speech engine is called 'parrot'; there are espeak, kokoro, openai, elevenlabs",
+        }
+    ]
+    assert (synthetic, allowed) == (["created", "created"], ["unchanged", "updated"])

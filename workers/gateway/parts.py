@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workers.adapters.files.signed import SignedFiles
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.keys import Keys
 from workers.adapters.postgres.provision import Provision
@@ -26,5 +27,6 @@ class Parts:
     conversations: Conversations
     jobs: Jobs
     dead_letters: DeadLetters
+    files: SignedFiles
     counter: Counter
     redis: Probe

@@ -12,6 +12,7 @@ _SENTENCES = {
     403: "The key's role may not do this.",
     404: "Not found, or of another organisation.",
     409: "Too late, or it clashes with what is stored.",
+    410: "The link has expired.",
     413: "Larger than accepted.",
     415: "The body is not application/json.",
     422: "A field is missing, unknown or out of bounds; `errors` names each.",

@@ -8,10 +8,13 @@ from pipelines.ports import Clock, Courier
 from schemas.jobs import Hint
 from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
+from workers.adapters.files.signed import SignedFiles
+from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.keys import Keys
 from workers.adapters.postgres.provision import Provision
+from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
@@ -39,7 +42,7 @@ async def no_redis() -> Mapping[str, Any]:
 async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     """Nothing is connected yet when this answers: a gateway starts while its servers are away, and says so on /readyz.
 
-    Raises SettingsRefused when the database's address is missing.
+    Raises SettingsRefused when the database's address is missing, or STORAGE_URL names no store.
     """
     url = database_address(settings)
     courier: Courier = NoCourier()
@@ -57,6 +60,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
 def assemble(settings: Settings, database: Database, courier: Courier, redis: Probe, clock: Clock) -> Parts:
     keys, snapshots = Keys(database, settings), Snapshots(database)
+    secret = InstallationSecret(database, settings)
     return Parts(
         transitions=Transitions(database, settings, courier, settings.instance or "gateway"),
         guard=Guard(keys, settings.gateway, clock.monotonic),
@@ -65,6 +69,7 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         conversations=Conversations(snapshots),
         jobs=Jobs(snapshots),
         dead_letters=DeadLetters(snapshots),
+        files=SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock),
         counter=Counter(database, clock.monotonic),
         redis=redis,
     )

@@ -57,7 +57,7 @@ class EventLoop:
         """How long the loop has not turned: more than a few seconds means that something blocks it."""
         age = time.monotonic() - self._beat
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._mark)
+            self._loop.call_soon_threadsafe(self.mark)
         return age
 
     @property
@@ -69,7 +69,8 @@ class EventLoop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
-    def _mark(self) -> None:
+    def mark(self) -> None:
+        """It turns, or has been busy with what it was asked to until now."""
         self._beat = time.monotonic()
 
     async def _as_job(self, work: Coroutine[Any, Any, T]) -> T:

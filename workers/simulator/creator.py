@@ -14,7 +14,10 @@ from workers.simulator.schema_samples import sample
 from workers.simulator.scripts import Turn
 
 MAX_REFUSALS = 3
-PLAN, SEND = "set_plan", "send_message"
+PLAN, SEND, SPEAK = "set_plan", "send_message", "send_vocal"
+_WANTS_TO_HEAR = re.compile(
+    r"\b(vocale?|vocaux|ta voix|t'entendre|your voice|hear you|voice (note|message))\b", re.IGNORECASE
+)
 _SOFT_OPENERS = {
     True: ("Dis-moi, ", "Au fait, ", "Tiens, "),
     False: ("So tell me, ", "By the way, ", "Say, "),
@@ -39,16 +42,25 @@ def improvise(body: dict[str, Any]) -> Turn:
 
 
 def _write(scene: Scene, tools: dict[str, dict[str, Any]], *, alone: bool) -> Turn:
-    """First a plan and a line; a second line when the contact asked something; then the end."""
-    sent, names = scene.accepted(SEND), []
+    """First a plan and a line; a second line when the contact asked something; then the end. Who asks to hear a voice
+    hears the first line."""
+    sent, names = _written(scene), []
     if PLAN in tools and not scene.accepted(PLAN) and not scene.refused(PLAN) and sent == 0:
         names.append(PLAN)
     if scene.refused(SEND) < MAX_REFUSALS and sent < _wanted_lines(scene):
-        names.append(SEND)
+        names.append(SPEAK if sent == 0 and _to_be_heard(scene, tools) else SEND)
     calls = tuple(_call(name, tools[name], scene) for name in names)
     if not calls:
         return Turn(text="Réponse prête." if scene.french else "The reply is ready.")
     return Turn(calls=calls[:1] if alone else calls)
+
+
+def _to_be_heard(scene: Scene, tools: dict[str, dict[str, Any]]) -> bool:
+    return SPEAK in tools and not scene.refused(SPEAK) and _WANTS_TO_HEAR.search(scene.text) is not None
+
+
+def _written(scene: Scene) -> int:
+    return scene.accepted(SEND) + scene.accepted(SPEAK)
 
 
 def _wanted_lines(scene: Scene) -> int:
@@ -76,7 +88,7 @@ def _reply(scene: Scene) -> str:
     follow_ups = FOLLOW_UPS_FRENCH if scene.french else FOLLOW_UPS_ENGLISH
     own = _lines(_topic(scene), scene)
     other = _lines(Topic.OTHER, scene)
-    first, second = (follow_ups, own) if scene.accepted(SEND) else (own, follow_ups)
+    first, second = (follow_ups, own) if _written(scene) else (own, follow_ups)
     for lines in (first, second, other, _softened(follow_ups, scene), _softened(other, scene)):
         fresh = [line for line in _turned(lines, scene.text) if line not in scene.said]
         if fresh:

@@ -1,10 +1,10 @@
-"""Queue text bubbles, and start over."""
+"""Queue bubbles to be read or heard, and start over."""
 
 from pydantic import Field
 
 from pipelines.agent.tools import Args, Done, Effect, Outcome, Refused, Tool
 from pipelines.autoreply.draft import Draft
-from pipelines.text import storable
+from pipelines.text import rendered
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
 
@@ -22,13 +22,42 @@ class SendMessage(Tool[SendMessageArgs, Draft]):
     args = SendMessageArgs
 
     async def call(self, args: SendMessageArgs, state: Draft) -> Outcome:
-        text = storable(args.text).strip()
-        if not text:
-            return Refused("text: it is empty. Write what the contact should read, and call send_message again.")
-        if broken := state.checks.first_broken(text, state.texts):
+        text = rendered(args.text).strip()
+        return _refused(text, state, self.name) or _queued(BubbleKind.TEXT, text, state)
+
+
+class SendVocalArgs(Args):
+    """Queue one voice bubble: the persona's voice reads the text aloud. For one or two sentences that gain from being
+    heard, above all when the contact asks to hear you. Write words only: no emoji, no links, no lists."""
+
+    text: str = Field(min_length=1, description="Exactly what the contact will hear.")
+
+
+class SendVocal(Tool[SendVocalArgs, Draft]):
+    name = "send_vocal"
+    effect = Effect.DRAFT
+    args = SendVocalArgs
+
+    async def call(self, args: SendVocalArgs, state: Draft) -> Outcome:
+        text = rendered(args.text).strip()
+        if refused := _refused(text, state, self.name):
+            return refused
+        if broken := state.checks.voice_broken(text, state.vocals):
             return Refused(f"{broken} The bubble was not queued.")
-        state.bubbles.append(Bubble(BubbleKind.TEXT, text))
-        return Done(f"Queued as candidate {len(state.bubbles) - 1}.")
+        return _queued(BubbleKind.VOICE, text, state)
+
+
+def _refused(text: str, state: Draft, tool: str) -> Refused | None:
+    """`text` as its reader will see it: what Markdown hid is checked too."""
+    if not text:
+        return Refused(f"text: it is empty. Write what the contact should get, and call {tool} again.")
+    broken = state.checks.first_broken(text, state.texts)
+    return Refused(f"{broken} The bubble was not queued.") if broken else None
+
+
+def _queued(kind: BubbleKind, text: str, state: Draft) -> Done:
+    state.bubbles.append(Bubble(kind, text))
+    return Done(f"Queued as candidate {len(state.bubbles) - 1}.")
 
 
 class ClearMessagesArgs(Args):

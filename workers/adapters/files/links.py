@@ -29,9 +29,12 @@ class FileLinks:
         """HMAC-SHA-256 in hex. `expires` in seconds since 1970."""
         return hmac.new(self._key, f"{expires}\n{file_id(key)}".encode(), hashlib.sha256).hexdigest()
 
-    def verify(self, key: str, expires: str, signature: str, now: datetime) -> bool:
-        """`expires` and `signature` as they stood in the URL."""
+    def signed(self, key: str, expires: str, signature: str) -> bool:
+        """Whether it was made with this secret, expired or not."""
         if not (expires.isascii() and expires.isdecimal() and len(expires) <= 12 and signature.isascii()):
             return False
-        signed = hmac.compare_digest(self.sign(key, int(expires)), signature)
-        return signed and now.timestamp() < int(expires)
+        return hmac.compare_digest(self.sign(key, int(expires)), signature)
+
+    def verify(self, key: str, expires: str, signature: str, now: datetime) -> bool:
+        """`expires` and `signature` as they stood in the URL."""
+        return self.signed(key, expires, signature) and now.timestamp() < int(expires)

@@ -7,12 +7,27 @@ from pipelines.memory.window import first_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
 from workers.adapters.postgres.answered import answered
-from workers.adapters.postgres.jobs import Job
+from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-CONTACT = "ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at"
-"""Columns of the contact that `load` needs in its row."""
+SPOKEN_LOOKED_AT = 500
+
+# Asked in the row that is read anyway. The newest bubbles of each conversation are looked at, whatever its length.
+_VOCALS_TODAY = f"""(
+  SELECT count(*) FROM conversations vc CROSS JOIN LATERAL (
+    (SELECT vk.kind, vk.left_at FROM candidates vk WHERE vk.conversation_id = vc.id AND vk.state = 'sent'
+     ORDER BY vk.id DESC LIMIT {SPOKEN_LOOKED_AT})
+    UNION ALL
+    SELECT vk.kind, clock_timestamp() FROM jobs vj JOIN candidates vk ON vk.job_id = vj.id
+    WHERE vj.conversation_id = vc.id AND vj.kind <> 'delivery' AND vj.state IN {LIVE} AND vj.id <> j.id
+      AND vk.state IN ('held', 'preparing', 'leaving')
+  ) AS said
+  WHERE vc.contact_id = ct.id AND said.kind = 'voice' AND said.left_at > clock_timestamp() - interval '24 hours'
+)"""
+
+CONTACT = f"ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, {_VOCALS_TODAY} AS vocals_today"
+"""Columns of the contact `ct` that `load` needs in its row, read beside the job `j`."""
 
 SENT_KEPT = 200
 
@@ -62,6 +77,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         sent_texts=tuple(row.text for row in reversed(sent) if row.kind != BubbleKind.NOTICE),
         replies_last_minute=_recent_replies(sent, conversation),
         paused_until=conversation.paused_until,
+        vocals_today=look.vocals_today,
     )
 
 

@@ -23,6 +23,8 @@ WITH ended AS (
       on_hold = false, rest = NULL, ended_at = clock_timestamp()
   WHERE id = :job AND state = :from AND fence = :fence
   RETURNING id
+), kept AS (
+  UPDATE candidates SET state = 'held' WHERE job_id = :job AND state = 'preparing' AND EXISTS (SELECT 1 FROM ended)
 ), closed AS (
   UPDATE runs SET outcome = 'failed', {TRACED}
   WHERE job_id = :job AND outcome IS NULL AND EXISTS (SELECT 1 FROM ended)

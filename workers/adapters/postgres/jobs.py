@@ -90,7 +90,7 @@ SELECT id, dispatched_at IS NOT NULL AS dispatched FROM made
 
 _AWAY = sql(f"""
 WITH ended AS (
-  UPDATE jobs SET state = :to, reason = :why, code = CAST(:code AS text),
+  UPDATE jobs SET state = :to, reason = :why, code = CAST(:code AS text), attention = NULL,
                   inbound_seq = GREATEST(inbound_seq, :seq), due_at = NULL, {AT_REST},
                   on_hold = false, rest = NULL, ended_at = clock_timestamp()
   WHERE id = :job AND state = :from AND fence = :fence

@@ -16,14 +16,14 @@ _RENEW = """
 WITH mine AS (
   SELECT t.id FROM {table} t JOIN unnest(CAST(:ids AS bigint[]), CAST(:fences AS int[])) AS m (id, fence)
     ON t.id = m.id AND t.fence = m.fence
-  WHERE t.state = '{state}' ORDER BY t.id FOR NO KEY UPDATE OF t
+  WHERE t.state IN ({states}) ORDER BY t.id FOR NO KEY UPDATE OF t
 )
 UPDATE {table} t SET lease_until = clock_timestamp() + make_interval(secs => :lease), due_at = NULL
 FROM mine WHERE t.id = mine.id
 RETURNING t.id
 """
-_RENEW_JOBS = sql(_RENEW.format(table="jobs", state="running"))
-_RENEW_DELIVERIES = sql(_RENEW.format(table="deliveries", state="posting"))
+_RENEW_JOBS = sql(_RENEW.format(table="jobs", states="'running', 'sending'"))
+_RENEW_DELIVERIES = sql(_RENEW.format(table="deliveries", states="'posting'"))
 
 _RELEASE = """
 WITH dead AS (

@@ -1,18 +1,20 @@
 """A send worker takes a job whose window has closed: everything is checked again, then one bubble leaves.
 
 A text bubble leaves here, in one transaction with the claim: its body frozen, its delivery leased to this worker, its
-line in the conversation. From then on it is delivered or given up.
+line in the conversation. From then on it is delivered or given up. A voice bubble is taken to be spoken first
+(`preparing.py`), and leaves when its audio is there (`spoken.py`).
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, message_send
-from schemas.claims import JobState, Posting
+from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, audio, message_send
+from schemas.claims import CandidateState, JobState, Posting, Preparing
 from schemas.conversation import BubbleKind, HandledBy
 from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import endings, failures
+from schemas.speech import Recording
+from workers.adapters.postgres import endings, failures, preparing
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -21,6 +23,7 @@ from workers.adapters.postgres.webhooks import endpoint_of
 _LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
+       k.state AS bubble_state, ct.locale,
        k.kind = 'notice' AND ct.noticed_at > k.created_at AS noticed
 FROM jobs j
 JOIN contacts ct ON ct.id = :contact
@@ -32,7 +35,11 @@ LEFT JOIN LATERAL (
 WHERE j.id = :job AND j.conversation_id = :conversation AND j.state IN ('held', 'sending')
 """)
 
-_NOT_YET = sql("UPDATE jobs SET dispatched_at = NULL WHERE id = :job AND lease_until IS NULL")
+# A job on hold whose worker died was made due by the clock; without this it would be offered for ever.
+_NOT_YET = sql("""
+UPDATE jobs SET dispatched_at = NULL, due_at = CASE WHEN on_hold THEN NULL ELSE due_at END
+WHERE id = :job AND lease_until IS NULL
+""")
 
 # Woken when the bubble ahead is due again, or within a moment when it is being posted.
 _STEP_ASIDE = sql("""
@@ -48,12 +55,13 @@ _DROP = sql("UPDATE candidates SET state = 'dropped', reason = 'noticed' WHERE i
 
 _LEAVE = sql(f"""
 WITH job AS (
-  UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, {AT_REST}
+  UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, tries = 0, {preparing.NO_COMPLAINT}, {AT_REST}
   WHERE id = :job AND state = :from AND fence = :fence
   RETURNING id
 ), bubble AS (
-  UPDATE candidates SET state = 'leaving', left_seq = :seq, left_at = clock_timestamp()
-  WHERE id = :candidate AND version = :version AND state = 'held' AND EXISTS (SELECT 1 FROM job)
+  UPDATE candidates SET state = 'leaving', left_seq = :seq, left_at = clock_timestamp(),
+                        audio = CAST(:audio AS jsonb)
+  WHERE id = :candidate AND version = :version AND state = :was AND EXISTS (SELECT 1 FROM job)
   RETURNING id
 ), posting AS (
   INSERT INTO deliveries (webhook_id, type, org_id, conversation_id, job_id, candidate_id, queue, body, state, fence,
@@ -74,43 +82,55 @@ SELECT id, webhook_id FROM posting
 
 
 @dataclass(frozen=True, slots=True)
-class _Next:
+class Next:
+    """The bubble whose turn it is, as read under the lock."""
+
     candidate: CandidateId
     ordinal: int
     kind: BubbleKind
     text: str
     version: int
+    state: CandidateState
+    recording: Recording | None = None
+
+    @classmethod
+    def of(cls, look: Row, recording: Recording | None = None) -> "Next":
+        state = CandidateState(look.bubble_state)
+        kind = BubbleKind(look.kind)
+        return cls(CandidateId(look.candidate), look.ordinal, kind, look.text, look.version, state, recording)
 
 
-async def claim(tx: Transaction, hint: DelayedSend) -> Posting | None:
+async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | None:
     """Rows 26 to 28. None: not due, not allowed any more, or nothing left to send."""
     conversation = await lock(tx, hint.conversation)
-    look = await _look(tx, conversation, hint) if conversation is not None else None
+    look = await look_at(tx, conversation, hint.job) if conversation is not None else None
     if conversation is None or look is None:
         return None
     if not look.due:
         await tx.run(_NOT_YET, job=hint.job)
         return None
     job = Job.of(look)
-    if await _stopped(tx, conversation, look, job):
+    if await stopped(tx, conversation, look, job):
         return None
     if look.bubble_out:
         await tx.run(_STEP_ASIDE, job=job.id, conversation=conversation.id)
         return None
     while look is not None and look.noticed:
         await tx.run(_DROP, candidate=look.candidate)
-        look = await _look(tx, conversation, hint)
+        look = await look_at(tx, conversation, hint.job)
     if look is None or look.candidate is None:
         await endings.sent(tx, conversation, job, "nothing_left")
         return None
-    return await _leave(tx, conversation, job, _next(look))
+    if look.kind == BubbleKind.VOICE:
+        return await preparing.take(tx, conversation, job, look)
+    return await leave(tx, conversation, job, Next.of(look))
 
 
-async def _look(tx: Transaction, conversation: Locked, hint: DelayedSend) -> Row | None:
-    return await tx.one(_LOOK, job=hint.job, conversation=conversation.id, contact=conversation.contact_id)
+async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None:
+    return await tx.one(_LOOK, job=job, conversation=conversation.id, contact=conversation.contact_id)
 
 
-async def _stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) -> bool:
+async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) -> bool:
     """The gate, asked again when the window has closed. True: the job has ended."""
     if (why := _closed(conversation, look)) is not None:
         answers = job.seq if job.pinned else conversation.inbound_seq
@@ -139,11 +159,8 @@ def _closed(conversation: Locked, look: Row) -> str | None:
     return "paused" if conversation.paused else None
 
 
-def _next(look: Row) -> _Next:
-    return _Next(CandidateId(look.candidate), look.ordinal, BubbleKind(look.kind), look.text, look.version)
-
-
-async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next) -> Posting:
+async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -> Posting:
+    """The bubble is out: whatever happens now, it is delivered or given up."""
     body = _body(conversation, job, bubble)
     row = await tx.the(
         _LEAVE,
@@ -153,6 +170,8 @@ async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next)
         fence=job.fence,
         candidate=bubble.candidate,
         version=bubble.version,
+        was=bubble.state.value,
+        audio=None if bubble.recording is None else facts(**asdict(bubble.recording)),
         kind=bubble.kind.value,
         text=bubble.text,
         seq=conversation.inbound_seq,
@@ -166,6 +185,10 @@ async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next)
         facts=facts(candidate=bubble.candidate),
         **{"from": job.state.value},
     )
+    return _posting(conversation, bubble, body, row)
+
+
+def _posting(conversation: Locked, bubble: Next, body: str, row: Row) -> Posting:
     return Posting(
         delivery=DeliveryId(row.id),
         webhook_id=row.webhook_id,
@@ -180,7 +203,7 @@ async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next)
     )
 
 
-def _body(conversation: Locked, job: Job, bubble: _Next) -> str:
+def _body(conversation: Locked, job: Job, bubble: Next) -> str:
     outgoing = Outgoing(
         bubble.candidate,
         job.id,
@@ -190,5 +213,6 @@ def _body(conversation: Locked, job: Job, bubble: _Next) -> str:
         bubble.ordinal,
         bubble.kind,
         bubble.text,
+        None if bubble.recording is None else audio(bubble.recording),
     )
     return message_send(outgoing, conversation.now)

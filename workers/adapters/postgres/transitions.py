@@ -18,13 +18,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from pipelines.ingestion.normalise import normalised, normalised_candidate, normalised_patch
 from pipelines.ports import Courier
 from schemas.agent import Kept, Step
-from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Recorded
+from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Preparing, Recorded
 from schemas.decisions import Decision
 from schemas.http import CandidatePatch, Ingested, MessageIn, MessagePatch
 from schemas.ids import CandidateId, DeliveryId, JobId, OrgId
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.llm import Reservation
 from schemas.settings import Settings
+from schemas.speech import Recording, SpeechFailed
 from workers.adapters.postgres import (
     attention,
     candidates,
@@ -42,6 +43,7 @@ from workers.adapters.postgres import (
     steering,
     steps,
 )
+from workers.adapters.postgres import spoken as voiced
 from workers.adapters.postgres.database import Database, driver_of
 from workers.adapters.postgres.specs import Specs
 from workers.adapters.postgres.transaction import Transaction
@@ -201,11 +203,27 @@ class Transitions:
 
     # ---------------------------------------------------------------- what a send worker does
 
-    async def claim_send(self, hint: DelayedSend) -> Posting | None:
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None:
         """Rows 26 to 28. Guard: `held` or `sending`, not on hold, due, no lease, gate open, no bubble of the
-        conversation out. A text bubble leaves here: once this answers, it is delivered or given up."""
+        conversation out. A text bubble leaves here: once this answers, it is delivered or given up. A voice bubble is
+        leased to be spoken, and leaves by `leave`."""
         async with self._transaction() as tx:
             return await sends.claim(tx, hint)
+
+    async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None:
+        """Rows 26 to 28 again. Guard: `sending` under this fence, not on hold, gate open, the bubble not edited."""
+        async with self._transaction() as tx:
+            return await voiced.leave(tx, spoken, recording)
+
+    async def speech_failed(self, spoken: Preparing, failure: SpeechFailed) -> None:
+        """Due again after a pause; row 29 the third time, or when it is hopeless. Guard: as `leave`."""
+        async with self._transaction() as tx:
+            await voiced.failed(tx, spoken, failure)
+
+    async def put_back(self, spoken: Preparing) -> None:
+        """This process stops: another one speaks. Guard: `sending` under this fence."""
+        async with self._transaction() as tx:
+            await voiced.give_back(tx, spoken)
 
     async def claim_delivery(self, hint: Deliver) -> Posting | None:
         """A webhook that waited for its next attempt, or whose worker died in the POST. Guard: due, no lease."""

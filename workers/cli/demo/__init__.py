@@ -62,6 +62,7 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
             scenes.provision(stage, secret)
             scenes.three_in_a_row(stage)
             scenes.one_more(stage)
+            scenes.heard(stage, found.folder.files)
             scenes.killed_while_thinking(stage, lambda: found.supervisor.child(WORKER).pid, lambda: _slow_model(found))
 
     telling = Telling(story)
@@ -71,7 +72,7 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
     terminal.heading("All of it happened")
     bubbles = sum(delivery.type == "message.send" for delivery in receiver.all)
     terminal.say(
-        f"3 replies, {bubbles} bubbles, each delivered once, every signature verified, "
+        f"4 replies, {bubbles} bubbles, each delivered once, every signature verified, "
         f"in {time.monotonic() - began:.0f} s."
     )
 

@@ -4,7 +4,10 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import httpx2
 
 from schemas.http import JobOut
 from workers.cli.demo.receiver import Delivery
@@ -55,10 +58,24 @@ def one_more(stage: Stage) -> None:
     check(all(b.data.get("kind") != "notice" for b in bubbles), "the notice was said twice")
 
 
+def heard(stage: Stage, files: Path) -> None:
+    stage.terminal.heading("3. Asked for a voice, she speaks: made on this machine, after the control window")
+    job = stage.follow(stage.write(5, "tu m'envoies un vocal ?"), ended)
+    spoken = [bubble.data for bubble in _answered(stage, job) if bubble.data.get("kind") == "voice"]
+    check(len(spoken) == 1, f"{len(spoken)} voice bubbles arrived instead of one")
+    audio = spoken[0]["audio"]
+    answer = httpx2.get(audio["url"], timeout=20)
+    check(answer.content.startswith(b"OggS"), f"the link to the voice answers {answer.status_code}, not a sound")
+    kept = next((path for path in files.rglob("*.ogg") if path.read_bytes() == answer.content), None)
+    check(kept is not None, f"the voice is not in {files}")
+    seconds, size = audio["duration_ms"] / 1000, len(answer.content) / 1000
+    stage.terminal.say(f"  {seconds:.1f} s of speech, {size:.0f} kB: {kept}", "dim")
+
+
 def killed_while_thinking(stage: Stage, pid: Callable[[], int | None], slow_model: Callable[[], None]) -> None:
-    stage.terminal.heading("3. Kill the worker in the middle of a thought: the reply still arrives, once")
+    stage.terminal.heading("4. Kill the worker in the middle of a thought: the reply still arrives, once")
     slow_model()
-    reference = stage.write(5, "tu as un coin préféré pour dormir sous les étoiles ?")
+    reference = stage.write(6, "tu as un coin préféré pour dormir sous les étoiles ?")
     job = stage.follow(reference, thinking)
     check(not ended(job), f"{job.id} had ended before the worker could be killed")
     victim = pid()

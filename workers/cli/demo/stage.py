@@ -70,7 +70,8 @@ class Stage:
     def _show(self, delivery: Delivery) -> None:
         seal = "signature verified" if delivery.verified else "BAD SIGNATURE"
         who = "Maya" if delivery.data.get("kind") != "notice" else "notice"
-        self.terminal.say(f"{who}: {delivery.data.get('text', delivery.type)}", "bold green")
+        voice = " (spoken)" if delivery.data.get("audio") else ""
+        self.terminal.say(f"{who}{voice}: {delivery.data.get('text', delivery.type)}", "bold green")
         self.terminal.say(f"  webhook {delivery.webhook_id} {delivery.type}, {seal}", "dim")
 
     def _wait(self, job: JobOut, end: float) -> None:

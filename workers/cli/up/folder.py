@@ -18,6 +18,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.logs = self.path / "logs"
+        self.files = self.path / "files"
         self._lock: IO[str] | None = None
 
     def __enter__(self) -> Self:

@@ -79,7 +79,7 @@ def _given(settings: Settings) -> dict[str, str | None]:
 def _wiring(folder: Folder, gateway: Address, settings: Settings, running: Servers) -> Wiring:
     given = settings.bootstrap_key.get_secret_value() if settings.bootstrap_key else None
     simulator = Address(gateway.host, free_port(gateway.host)) if needs_simulator(settings) else None
-    return Wiring(running.database_url, running.redis_url, gateway, folder.key(given), simulator)
+    return Wiring(running.database_url, running.redis_url, gateway, folder.key(given), simulator, folder.files)
 
 
 def _release(database_url: str, settings: Settings, instance: str, say: Callable[[str], None]) -> None:

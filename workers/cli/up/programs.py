@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from schemas.settings import Settings
 from workers.runtime.supervise import Program
@@ -29,6 +30,8 @@ class Wiring:
     gateway: Address
     key: str
     simulator: Address | None
+    files: Path
+    """The folder of the file store, unless STORAGE_URL names another."""
 
 
 def needs_simulator(settings: Settings) -> bool:
@@ -50,7 +53,7 @@ def shared_environment(environ: Mapping[str, str], wiring: Wiring) -> dict[str, 
             "ANTHROPIC_API_KEY": "the-simulator-takes-any-key",
             SIMULATED: "true",
         }
-    return {"PUBLIC_URL": wiring.gateway.url, **environ, **decided}
+    return {"PUBLIC_URL": wiring.gateway.url, "STORAGE_URL": str(wiring.files), **environ, **decided}
 
 
 def programs(environ: Mapping[str, str], wiring: Wiring) -> list[Program]:

@@ -1,5 +1,7 @@
 """The tools of a reply: what they accept, and what they say when they do not."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.agent.tools import Done, Outcome, Refused
@@ -34,6 +36,7 @@ def test_names_and_arguments_are_the_contract() -> None:
         "conversation_pause": ["reason", "until"],
         "leave_on_read": ["reason"],
         "send_message": ["text"],
+        "send_vocal": ["text"],
         "set_plan": ["plan"],
     }
 
@@ -64,24 +67,74 @@ async def test_messages_are_queued_in_order() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (" \n", "text: it is empty. Write what the contact should read, and call send_message again."),
+        (" \n", "text: it is empty. Write what the contact should get, and call {tool} again."),
         ("x" * 21, "The text has 21 characters, at most 20 are allowed. Shorten it or split it in two."),
         ("Rendez-vous à l'ÉTÉ", "The word 'ete' is banned here. Say it another way."),
         ("bonjour  LÉO !", "This bubble is already queued in this reply. Write something else, or end your turn."),
         ("déjà dit hier", "This was already said in this conversation. Say something new."),
         ("va sur <b>ici</b>", "The text holds a tag. Write only what the contact should read."),
         ("coucou {{name}}", "The text holds template syntax. Write only what the contact should read."),
+        ("va sur `<b>ici</b>`", "The text holds a tag. Write only what the contact should read."),
         ("via send_message", "The text speaks of tools or instructions. Write only what the contact should read."),
     ],
 )
-async def test_a_refused_bubble_is_not_queued_and_the_sentence_says_why(text: str, sentence: str) -> None:
+@pytest.mark.parametrize("tool", ["send_message", "send_vocal"])
+async def test_a_refused_bubble_is_not_queued_and_the_sentence_says_why(tool: str, text: str, sentence: str) -> None:
     draft = a_draft("Bonjour Léo", sent=("Déjà dit... hier",), max_chars=20, banned_words=("ete",))
 
-    outcome = await use(draft, "send_message", text=text)
+    outcome = await use(draft, tool, text=text)
 
     assert isinstance(outcome, Refused)
-    assert outcome.sentence.removesuffix(" The bubble was not queued.") == sentence
+    assert outcome.sentence.removesuffix(" The bubble was not queued.") == sentence.replace("{tool}", tool)
     assert draft.texts == ["Bonjour Léo"]
+
+
+async def test_text_and_voice_are_queued_as_they_will_be_shown() -> None:
+    draft = a_draft()
+
+    await use(draft, "send_message", text="**coucou** _toi_")
+    await use(draft, "send_vocal", text="# Je *pense* à toi")
+
+    assert [(bubble.kind, bubble.text) for bubble in draft.bubbles] == [
+        (BubbleKind.TEXT, "coucou toi"),
+        (BubbleKind.VOICE, "Je pense à toi"),
+    ]
+
+
+async def test_a_family_is_one_character_of_the_length() -> None:
+    draft = a_draft(max_chars=3)
+
+    assert await use(draft, "send_message", text="👨‍👩‍👧‍👦🇫🇷é") == Done("Queued as candidate 0.")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("👍🎉", "There is no word in the text that could be spoken. Write one, or use send_message."),
+        ("a" * 4001, "A voice bubble holds at most 4000 characters. Shorten it or split it in two."),
+    ],
+)
+async def test_what_cannot_be_spoken_is_not_queued_as_a_voice(text: str, sentence: str) -> None:
+    draft = a_draft(max_chars=10_000)
+
+    assert await use(draft, "send_vocal", text=text) == Refused(f"{sentence} The bubble was not queued.")
+
+
+async def test_a_contact_hears_so_many_voice_bubbles_a_day_with_those_that_are_queued() -> None:
+    draft = a_draft(max_vocal_per_day=3)
+    draft.checks = replace(draft.checks, vocals_today=1, on=False)
+
+    heard = [await use(draft, "send_vocal", text=words) for words in ("un", "deux", "trois")]
+    await use(draft, "clear_messages")
+
+    assert heard[1:] == [
+        Done("Queued as candidate 1."),
+        Refused(
+            "3 voice bubbles a day are the most for one contact, and that is reached. Use send_message. "
+            "The bubble was not queued."
+        ),
+    ]
+    assert await use(draft, "send_vocal", text="trois") == Done("Queued as candidate 0.")
 
 
 async def test_a_reply_holds_so_many_bubbles() -> None:

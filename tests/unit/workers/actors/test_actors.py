@@ -8,7 +8,16 @@ from schemas.claims import Accepted, Refused, Unknown
 from schemas.conversation import Case
 from schemas.errors import Unavailable
 from schemas.jobs import AutoReply, DelayedSend, Deliver
-from tests.fakes_courier import SILENT, MemoryStorage, ScriptedChannel, ScriptedReplies, an_app
+from schemas.speech import SpeechFailed
+from tests.fakes_courier import (
+    RECORDING,
+    SILENT,
+    MemoryStorage,
+    ScriptedChannel,
+    ScriptedReplies,
+    ScriptedSpeech,
+    an_app,
+)
 from tests.perform import perform
 from workers import actors
 from workers.actors.auto_reply import auto_reply
@@ -52,6 +61,52 @@ async def test_what_the_receiver_answered_is_settled(answer: Accepted | Refused 
 
     assert channel.posted == ["msg_test_4", "msg_test_9"]
     assert storage.settled == [(4, answer), (9, answer)]
+
+
+async def test_a_voice_bubble_is_spoken_asked_again_and_posted() -> None:
+    storage, speech, channel = MemoryStorage(voices={4}), ScriptedSpeech(), ScriptedChannel()
+    app = an_app(storage, channel=channel, recordings=speech)
+
+    await perform(delayed_send, DelayedSend(job=4, conversation=1), app)
+
+    assert (speech.asked, storage.left, channel.posted) == (["coucou"], [RECORDING], ["msg_test_4"])
+    assert storage.settled == [(4, Accepted())]
+
+
+async def test_what_could_not_be_spoken_is_told_and_nothing_is_posted() -> None:
+    storage, channel = MemoryStorage(voices={4}), ScriptedChannel()
+    failure = SpeechFailed("openai answered 503", retryable=True)
+    app = an_app(storage, channel=channel, recordings=ScriptedSpeech(failure))
+
+    await perform(delayed_send, DelayedSend(job=4, conversation=1), app)
+
+    assert (storage.unspoken, storage.left, channel.posted) == (["openai answered 503"], [], [])
+
+
+async def test_a_stopping_worker_gives_back_the_bubble_it_was_speaking() -> None:
+    storage, speech = MemoryStorage(voices={4}), ScriptedSpeech(seconds=60)
+    hint = DelayedSend(job=4, conversation=1)
+    task = asyncio.create_task(delayed_send.perform(hint, an_app(storage, recordings=speech)))
+    while not speech.asked:
+        await asyncio.sleep(0)
+
+    task.cancel()
+    await task
+
+    assert (storage.given_back, storage.unspoken, storage.left) == ([4], [], [])
+
+
+async def test_speaking_stops_when_the_job_is_somebody_elses() -> None:
+    storage, speech = MemoryStorage(voices={4}, lost={4}), ScriptedSpeech(seconds=60)
+    app = an_app(storage, recordings=speech)
+    task = asyncio.create_task(delayed_send.perform(DelayedSend(job=4, conversation=1), app))
+    while not speech.asked:
+        await asyncio.sleep(0)
+
+    await app.leases.renew_once()
+    await task
+
+    assert (storage.given_back, storage.unspoken, storage.left) == ([], [], [])
 
 
 async def test_a_post_cut_off_by_a_stop_is_settled_as_unknown() -> None:

@@ -1,13 +1,16 @@
 """What the processes of one machine are told."""
 
+from pathlib import Path
+
 from schemas.settings import Settings, read_settings
 from workers.cli.up.programs import Address, Wiring, needs_simulator, programs, shared_environment
 
 DATABASE, REDIS = "postgresql:///replique", "unix:///run/valkey.sock?db=0"
+FILES = Path("/srv/.replique/files")
 KEY = "rq_key-of-this-installation"
 GATEWAY, MODEL = Address("127.0.0.1", 8080), Address("127.0.0.1", 9090)
-SIMULATED = Wiring(DATABASE, REDIS, GATEWAY, KEY, MODEL)
-REAL = Wiring(DATABASE, REDIS, GATEWAY, KEY, None)
+SIMULATED = Wiring(DATABASE, REDIS, GATEWAY, KEY, MODEL, FILES)
+REAL = Wiring(DATABASE, REDIS, GATEWAY, KEY, None, FILES)
 
 
 def settings(**environ: str) -> Settings:
@@ -34,7 +37,12 @@ def test_a_real_key_and_the_public_address_are_passed_on_untouched() -> None:
         "REDIS_URL": REDIS,
         "REPLIQUE_BOOTSTRAP_KEY": KEY,
         "REPLIQUE_ALLOW_PRIVATE_URLS": "true",
+        "STORAGE_URL": "/srv/.replique/files",
     }
+
+
+def test_a_store_that_is_named_is_used_instead_of_the_folder() -> None:
+    assert shared_environment({"STORAGE_URL": "s3://files"}, REAL)["STORAGE_URL"] == "s3://files"
 
 
 def test_every_process_is_told_that_a_simulator_answers() -> None:
@@ -48,7 +56,7 @@ def test_thinking_and_sending_are_processes_of_their_own() -> None:
     assert commands == {
         "gateway": ("gateway", "--host", "127.0.0.1", "--port", "8080"),
         "clock": ("clock",),
-        "worker-reply": ("worker", "--queues", "reply,background"),
+        "worker-reply": ("worker", "--queues", "reply,background", "--processes", "2"),
         "worker-send": ("worker", "--queues", "send"),
     }
 

@@ -41,6 +41,13 @@ def test_a_process_without_redis_is_well(loop: EventLoop, worker: HintWorker) ->
     assert (watchdog.loop_dead(), watchdog.worker_dead()) == (None, None)
 
 
+def test_a_slow_start_before_the_watch_is_no_silence(loop: EventLoop, worker: HintWorker) -> None:
+    time.sleep(0.6)
+    watchdog = Watchdog(loop, worker, silent_seconds=0.5)
+
+    assert watchdog.loop_dead() is None
+
+
 def test_a_dead_consumer_and_a_dead_thread_are_named(loop: EventLoop, worker: HintWorker) -> None:
     watchdog = Watchdog(loop, worker, silent_seconds=5)
 

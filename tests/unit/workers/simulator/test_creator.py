@@ -187,3 +187,25 @@ def test_a_forced_tool_is_called() -> None:
     choice = {"type": "tool", "name": "set_plan"}
 
     assert [call["name"] for call in improvise(request(heard("Hi"), tool_choice=choice)).calls] == ["set_plan"]
+
+
+SPEAK = {**SEND, "name": "send_vocal"}
+
+
+@pytest.mark.parametrize("line", ["tu m'envoies un vocal ?", "J'aimerais entendre ta voix", "send me a voice note?"])
+def test_who_asks_to_hear_a_voice_hears_the_first_line(line: str) -> None:
+    turns = play(request(heard(line), tools=[SEND, SPEAK, PLAN]))
+
+    sent = [name for turn in turns for name in turn if name.startswith("send_")]
+    assert sent == (["send_vocal", "send_message"] if "?" in line else ["send_vocal"])
+
+
+def test_without_the_tool_or_after_a_refusal_it_writes() -> None:
+    without = play(request(heard("un vocal")))
+    refused = play(request(heard("un vocal"), tools=[SEND, SPEAK]), refuse=True)
+
+    assert (without[0], refused[:2]) == (["set_plan", "send_message"], [["send_vocal"], ["send_message"]])
+
+
+def test_who_does_not_ask_is_written_to() -> None:
+    assert play(request(heard("coucou"), tools=[SEND, SPEAK]))[0] == ["send_message"]

@@ -157,11 +157,16 @@ def _candidate(row: Any, due: Any) -> CandidateOut:
         text=row.text,
         media=row.media or [],
         price=row.price,
-        audio=row.audio,
+        audio=_audio(row.audio),
         due_at=due,
         reason=row.reason,
         version=row.version,
     )
+
+
+def _audio(recording: dict[str, Any] | None) -> dict[str, Any] | None:
+    """As it went out; where the file lies is ours to know."""
+    return recording and {name: value for name, value in recording.items() if name != "key"}
 
 
 def _usage(row: Any) -> UsageOut:
