@@ -56,6 +56,12 @@ class Gateway:
     def approve(self, reference: str) -> dict[str, Any]:
         return self._call("POST", f"/v1/jobs/{_segment(reference)}/approve")
 
+    def explain(self, subject: str) -> dict[str, Any]:
+        return self._call("GET", f"/v1/explain/{_segment(subject)}")
+
+    def queues(self) -> dict[str, Any]:
+        return self._call("GET", "/v1/queues")
+
     def make_key(self, role: str, name: str | None) -> dict[str, Any]:
         return self._call("POST", "/v1/keys", {"role": role} | ({"name": name} if name else {}))
 

@@ -10,6 +10,7 @@ from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.gateway.auth import Guard
 
@@ -26,5 +27,6 @@ class Parts:
     conversations: Conversations
     jobs: Jobs
     dead_letters: DeadLetters
+    explain: Explain
     counter: Counter
     redis: Probe

@@ -15,6 +15,7 @@ from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.redis.courier import RedisCourier
@@ -65,6 +66,7 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         conversations=Conversations(snapshots),
         jobs=Jobs(snapshots),
         dead_letters=DeadLetters(snapshots),
+        explain=Explain(snapshots),
         counter=Counter(database, clock.monotonic),
         redis=redis,
     )

@@ -1,6 +1,6 @@
 """The routes, one module per thing they are about."""
 
-from workers.gateway.routes import apply, conversations, dead_letters, health, jobs, keys, messages, queues
+from workers.gateway.routes import apply, conversations, dead_letters, explain, health, jobs, keys, messages, queues
 
 ROUTERS = (
     messages.router,
@@ -8,6 +8,7 @@ ROUTERS = (
     jobs.router,
     dead_letters.router,
     queues.router,
+    explain.router,
     apply.router,
     keys.router,
     health.router,
