@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import explain, jobs, keys, processes, queues
+from workers.cli import doctor, explain, jobs, keys, processes, queues
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -84,6 +84,7 @@ def _because(taken: dict[str, object]) -> str:
 
 app.command()(explain.explain)
 app.command()(queues.queues)
+app.command()(doctor.doctor)
 app.command()(processes.gateway)
 app.command()(processes.worker)
 app.command()(processes.clock)

@@ -59,6 +59,9 @@ class Gateway:
     def explain(self, subject: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/explain/{_segment(subject)}")
 
+    def doctor(self) -> dict[str, Any]:
+        return self._call("GET", "/v1/doctor")
+
     def queues(self) -> dict[str, Any]:
         return self._call("GET", "/v1/queues")
 

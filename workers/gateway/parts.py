@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.keys import Keys
@@ -13,6 +13,9 @@ from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.gateway.auth import Guard
+
+if TYPE_CHECKING:
+    from workers.gateway.checkup import Doctor
 
 Probe = Callable[[], Awaitable[Mapping[str, Any]]]
 """Tells how something is that the gateway can do without. Never raises."""
@@ -30,3 +33,4 @@ class Parts:
     explain: Explain
     counter: Counter
     redis: Probe
+    doctor: "Doctor"

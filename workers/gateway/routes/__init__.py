@@ -1,6 +1,17 @@
 """The routes, one module per thing they are about."""
 
-from workers.gateway.routes import apply, conversations, dead_letters, explain, health, jobs, keys, messages, queues
+from workers.gateway.routes import (
+    apply,
+    conversations,
+    dead_letters,
+    doctor,
+    explain,
+    health,
+    jobs,
+    keys,
+    messages,
+    queues,
+)
 
 ROUTERS = (
     messages.router,
@@ -9,6 +20,7 @@ ROUTERS = (
     dead_letters.router,
     queues.router,
     explain.router,
+    doctor.router,
     apply.router,
     keys.router,
     health.router,

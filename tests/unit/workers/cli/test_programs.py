@@ -48,7 +48,7 @@ def test_thinking_and_sending_are_processes_of_their_own() -> None:
     assert commands == {
         "gateway": ("gateway", "--host", "127.0.0.1", "--port", "8080"),
         "clock": ("clock",),
-        "worker-reply": ("worker", "--queues", "reply,background"),
+        "worker-reply": ("worker", "--queues", "reply,background", "--processes", "2"),
         "worker-send": ("worker", "--queues", "send"),
     }
 
