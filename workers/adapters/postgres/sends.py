@@ -12,7 +12,7 @@ from schemas.conversation import BubbleKind, HandledBy
 from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import endings, failures
+from workers.adapters.postgres import endings, failures, quiet_hours
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -92,7 +92,7 @@ async def claim(tx: Transaction, hint: DelayedSend) -> Posting | None:
         await tx.run(_NOT_YET, job=hint.job)
         return None
     job = Job.of(look)
-    if await _stopped(tx, conversation, look, job):
+    if await _stopped(tx, conversation, look, job) or await quiet_hours.hold_back(tx, conversation, job):
         return None
     if look.bubble_out:
         await tx.run(_STEP_ASIDE, job=job.id, conversation=conversation.id)
