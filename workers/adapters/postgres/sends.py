@@ -163,7 +163,7 @@ async def _leave(tx: Transaction, conversation: Locked, job: Job, bubble: _Next)
         instance=tx.instance,
         who="worker",
         why="window_closed" if job.state is JobState.HELD else "next_bubble",
-        facts=facts(candidate=bubble.candidate),
+        facts=facts(candidate=bubble.candidate, due_at=job.due_at and job.due_at.isoformat()),
         **{"from": job.state.value},
     )
     return Posting(
