@@ -10,9 +10,9 @@ from pipelines.autoreply import gate
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import Composition
 from pipelines.autoreply.draft import Draft
-from pipelines.autoreply.hours import zone_of
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
+from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
 from pipelines.ports import ChatModel, Clock, Keep, PriceTable

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pipelines.agent.trace import Trace
 from pipelines.autoreply.draft import Draft, LeftOnRead, Pause
-from pipelines.autoreply.hours import next_at, start_of, zone_of
+from pipelines.hours import next_at, start_of, zone_of
 from schemas.conversation import Case
 from schemas.decisions import Silence, SilenceReason
 

@@ -1,4 +1,4 @@
-"""Totals read whole tables: many scrapes in a moment cost one reading."""
+"""Totals read whole tables: many scrapes in a moment cost one reading, and a long reading is not soon repeated."""
 
 import asyncio
 
@@ -28,3 +28,23 @@ async def test_one_reading_of_the_totals_serves_the_next_seconds(database_url: s
 
     assert first.totals is second.totals is soon.totals
     assert (len(first.totals.ledger), len(later.totals.ledger)) == (0, 1)
+
+
+async def test_a_reading_that_takes_long_is_not_soon_repeated(database_url: str) -> None:
+    now = [100.0]
+
+    def slow_clock() -> float:
+        now[0] += 1.0  # every look at it costs a second, so a reading takes one
+        return now[0]
+
+    database = Database(database_url)
+    counter = Counter(database, slow_clock)
+    first = await counter.counts()
+    now[0] += 15.0
+    within = await counter.counts()
+    now[0] += 5.0
+    after = await counter.counts()
+    await database.close()
+
+    assert first.totals is within.totals
+    assert after.totals is not first.totals

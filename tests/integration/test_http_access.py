@@ -28,6 +28,8 @@ ALLOWED = {
     "GET /v1/dead-letters": {"ops", "admin"},
     "GET /v1/dead-letters/{id}": {"ops", "admin"},
     "GET /v1/queues": {"ops", "admin"},
+    "GET /v1/doctor": {"ops", "admin"},
+    "GET /v1/explain/{id}": {"app", "operator", "ops", "admin"},
     "POST /v1/apply": {"admin"},
     "POST /v1/keys": {"admin"},
     "GET /v1/keys": {"admin"},

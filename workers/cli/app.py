@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import jobs, keys, processes
+from workers.cli import doctor, explain, jobs, keys, processes, queues
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -82,6 +82,9 @@ def _because(taken: dict[str, object]) -> str:
     return f" ({taken['reason']})" if taken.get("reason") else ""
 
 
+app.command()(explain.explain)
+app.command()(queues.queues)
+app.command()(doctor.doctor)
 app.command()(processes.gateway)
 app.command()(processes.worker)
 app.command()(processes.clock)

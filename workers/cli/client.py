@@ -54,6 +54,15 @@ class Gateway:
         """`verb`: approve, hold, release, cancel, retry, regenerate."""
         return self._call("POST", f"/v1/jobs/{_segment(reference)}/{verb}", body)
 
+    def explain(self, subject: str) -> dict[str, Any]:
+        return self._call("GET", f"/v1/explain/{_segment(subject)}")
+
+    def doctor(self) -> dict[str, Any]:
+        return self._call("GET", "/v1/doctor")
+
+    def queues(self) -> dict[str, Any]:
+        return self._call("GET", "/v1/queues")
+
     def make_key(self, role: str, name: str | None) -> dict[str, Any]:
         return self._call("POST", "/v1/keys", {"role": role} | ({"name": name} if name else {}))
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from workers.adapters.postgres.counts import Counts
+from workers.adapters.postgres.measures import Histogram
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 Values = Mapping[Any, float]
@@ -44,7 +45,13 @@ def _queues(counts: Counts) -> Iterator[Metric]:
 
 
 def _work(counts: Counts) -> Iterator[Metric]:
-    yield _counter("replique_jobs", "Jobs that ended.", ["pipeline", "outcome", "code"], counts.totals.jobs)
+    measures = counts.totals.measures
+    yield _counter("replique_jobs", "Jobs that ended.", ["pipeline", "outcome", "code"], measures.jobs)
+    yield _histogram("replique_job_seconds", "From a job's making to its end.", measures.job_seconds)
+    yield _histogram("replique_run_iterations", "Model answers of the agent in a run.", measures.run_iterations)
+    yield _histogram("replique_send_lateness_seconds", "From due to left, first attempts.", measures.send_lateness)
+    actions = {(action,): n for action, n in measures.window_actions.items()}
+    yield _counter("replique_window_actions", "What operators did to replies.", ["action"], actions)
     yield _counter("replique_candidates", "Bubbles that ended.", ["kind", "outcome"], counts.totals.candidates)
     attempts = {(outcome,): n for outcome, n in counts.totals.webhook_attempts.items()}
     yield _counter("replique_webhook_attempts", "Webhook attempts that ended.", ["outcome"], attempts)
@@ -78,6 +85,10 @@ def _counter(name: str, text: str, labels: Iterable[str], values: Values) -> Met
     for key, value in values.items():
         family.add_metric(list(key), value)
     return family
+
+
+def _histogram(name: str, text: str, values: Histogram) -> Metric:
+    return HistogramMetricFamily(name, text, buckets=values.cumulative(), sum_value=values.total)
 
 
 def _gauge(name: str, text: str, labels: Iterable[str], values: Values) -> Metric:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.postgres.counts import Counter
@@ -11,8 +11,12 @@ from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.gateway.auth import Guard
+
+if TYPE_CHECKING:
+    from workers.gateway.checkup import Doctor
 
 Probe = Callable[[], Awaitable[Mapping[str, Any]]]
 """Tells how something is that the gateway can do without. Never raises."""
@@ -28,5 +32,7 @@ class Parts:
     jobs: Jobs
     dead_letters: DeadLetters
     files: SignedFiles
+    explain: Explain
     counter: Counter
     redis: Probe
+    doctor: "Doctor"

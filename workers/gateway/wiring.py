@@ -18,11 +18,14 @@ from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.explain import Explain
+from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
+from workers.gateway.checkup import Doctor
 from workers.gateway.parts import Parts, Probe
 from workers.runtime.addresses import database_address, redis_address
 
@@ -70,6 +73,8 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         jobs=Jobs(snapshots),
         dead_letters=DeadLetters(snapshots),
         files=SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock),
+        explain=Explain(snapshots),
         counter=Counter(database, clock.monotonic),
         redis=redis,
+        doctor=Doctor(settings, Health(snapshots), redis),
     )

@@ -12,6 +12,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+LONGEST_LOOK = 1.0
+"""Seconds of silence that one look can add."""
+
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
     try:
@@ -25,7 +28,8 @@ class EventLoop:
     def __init__(self) -> None:
         self._loop = new_event_loop()
         self._jobs: set[asyncio.Task[Any]] = set()
-        self._beat = time.monotonic()
+        self._owing = False
+        self._looked, self._silent = time.monotonic(), 0.0
         self._ready = Event()
         self._thread = Thread(target=self._turn, name="event-loop", daemon=True)
 
@@ -54,11 +58,15 @@ class EventLoop:
 
     @property
     def silent_seconds(self) -> float:
-        """How long the loop has not turned: more than a few seconds means that something blocks it."""
-        age = time.monotonic() - self._beat
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self.mark)
-        return age
+        """How long the loop owes a sign of life: each look asks for one. Time in which nobody looked (a slow start, a
+        process that was stopped, a machine that slept) says nothing of the loop, and counts a second at most."""
+        now = time.monotonic()
+        self._silent = self._silent + min(now - self._looked, LONGEST_LOOK) if self._owing else 0.0
+        self._looked = now
+        if not self._owing and self._thread.is_alive():
+            self._owing = True
+            self._loop.call_soon_threadsafe(self._mark)
+        return self._silent
 
     @property
     def alive(self) -> bool:
@@ -69,9 +77,8 @@ class EventLoop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
-    def mark(self) -> None:
-        """It turns, or has been busy with what it was asked to until now."""
-        self._beat = time.monotonic()
+    def _mark(self) -> None:
+        self._owing = False
 
     async def _as_job(self, work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.current_task()

@@ -14,8 +14,6 @@ class Watchdog:
         self._loop = loop
         self._worker = worker
         self._limit = silent_seconds
-        # Wiring a process takes the loop's time, on a busy machine longer than the limit: nobody asked it meanwhile.
-        loop.mark()
 
     def loop_dead(self) -> str | None:
         """The loop cannot be asked to stop any more: the process has to go at once."""

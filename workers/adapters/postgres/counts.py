@@ -14,9 +14,13 @@ from schemas.answers import QueueOut
 from schemas.ids import OrgId
 from schemas.jobs import Queue
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.measures import Measures, measure
 from workers.adapters.postgres.migrate import current, newest
 
 TOTALS_SECONDS = 5.0
+TOTALS_SHARE = 20
+"""Totals are read again after this many times what reading them took: however much there is, at most a twentieth of
+one connection's time."""
 
 # The two conditions are those of the partial indexes `*_due` and `*_in_flight`: what waits, and what is with workers.
 _WAITING = (
@@ -38,11 +42,6 @@ _QUEUES = text(
     f"FROM ({_CLOCK_ROWS}) AS rows WHERE CAST(:org AS bigint) IS NULL OR org_id = :org GROUP BY queue ORDER BY queue"
 )
 _ON_HOLD = text("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending') AND on_hold")
-# From the events, which are only ever added to: a retry takes a job out of `failed` again, and a counter must not fall.
-_ENDED = text(
-    "SELECT 'autoreply' AS pipeline, to_state AS outcome, coalesce(facts ->> 'code', '') AS code, count(*) AS n "
-    "FROM job_events WHERE to_state IN ('sent', 'silent', 'failed', 'superseded', 'cancelled') GROUP BY 1, 2, 3"
-)
 # Not `failed`: a retry of the delivery makes such a bubble held again.
 _CANDIDATES = text(
     "SELECT kind, state AS outcome, count(*) AS n FROM candidates WHERE state IN ('sent', 'dropped', 'recalled') "
@@ -81,7 +80,7 @@ class LedgerSum:
 class Totals:
     """What only ever grows. Keys are label values in the order of the metric's labels."""
 
-    jobs: dict[tuple[str, str, str], int]
+    measures: Measures
     candidates: dict[tuple[str, str], int]
     ledger: Sequence[LedgerSum]
     webhook_attempts: dict[str, int]
@@ -118,6 +117,7 @@ class Counter:
         self._now = now
         self._reading = asyncio.Lock()
         self._last: tuple[float, Totals] | None = None
+        """Until when they serve, and the totals."""
 
     async def queues(self, org: OrgId | None) -> list[QueueOut]:
         """Every queue, also the empty ones."""
@@ -136,14 +136,17 @@ class Counter:
 
     async def _totals(self) -> Totals:
         async with self._reading:
-            if self._last is None or self._last[0] + TOTALS_SECONDS <= self._now():
-                self._last = (self._now(), await self._read_totals())
+            if self._last is None or self._last[0] <= self._now():
+                began = self._now()
+                totals = await self._read_totals()
+                cost = self._now() - began
+                self._last = (began + max(TOTALS_SECONDS, TOTALS_SHARE * cost), totals)
             return self._last[1]
 
     async def _read_totals(self) -> Totals:
         async with self._db.transaction() as connection:
             return Totals(
-                jobs={(r.pipeline, r.outcome, r.code): r.n for r in await connection.execute(_ENDED)},
+                measures=await measure(connection),
                 candidates={(r.kind, r.outcome): r.n for r in await connection.execute(_CANDIDATES)},
                 ledger=[_ledger_sum(row) for row in await connection.execute(_LEDGER)],
                 webhook_attempts=dict((await connection.execute(_DELIVERIES)).one()._mapping),

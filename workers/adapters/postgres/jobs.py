@@ -5,6 +5,7 @@ Each is one statement under the conversation's lock, guarded by the state and fe
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from schemas.claims import JobState
@@ -26,7 +27,7 @@ AT_REST = "dispatched_at = NULL, lease_until = NULL, leased_by = NULL, fence = f
 
 JOB = """j.id AS job, j.state AS job_state, j.kind AS job_kind, j.fence AS job_fence, j.inbound_seq AS job_seq,
 j.pinned AS job_pinned, j.restarts AS job_restarts, j.supersedes AS job_supersedes, j.tries AS job_tries,
-j.crashes AS job_crashes, j.claims AS job_claims, j.on_hold AS job_on_hold"""
+j.crashes AS job_crashes, j.claims AS job_claims, j.on_hold AS job_on_hold, j.due_at AS job_due_at"""
 
 EVENT = """INSERT INTO job_events (org_id, job_id, conversation_id, who, from_state, to_state, why, facts)
 SELECT :org, {of}.id, :conversation, :who, {frm}, {to}, :why, CAST(:facts AS jsonb) FROM {of}"""
@@ -48,6 +49,7 @@ class Job:
     crashes: int
     claims: int
     on_hold: bool
+    due_at: datetime | None
 
     @classmethod
     def of(cls, row: Row) -> "Job":
@@ -64,6 +66,7 @@ class Job:
             crashes=row.job_crashes,
             claims=row.job_claims,
             on_hold=row.job_on_hold,
+            due_at=row.job_due_at,
         )
 
 

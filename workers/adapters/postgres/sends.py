@@ -14,7 +14,7 @@ from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
 from schemas.speech import Recording
-from workers.adapters.postgres import endings, failures, preparing
+from workers.adapters.postgres import endings, failures, preparing, quiet_hours
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -110,7 +110,7 @@ async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Non
         await tx.run(_NOT_YET, job=hint.job)
         return None
     job = Job.of(look)
-    if await stopped(tx, conversation, look, job):
+    if await stopped(tx, conversation, look, job) or await quiet_hours.hold_back(tx, conversation, job):
         return None
     if look.bubble_out:
         await tx.run(_STEP_ASIDE, job=job.id, conversation=conversation.id)
@@ -182,7 +182,7 @@ async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -
         instance=tx.instance,
         who="worker",
         why="window_closed" if job.state is JobState.HELD else "next_bubble",
-        facts=facts(candidate=bubble.candidate),
+        facts=facts(candidate=bubble.candidate, due_at=job.due_at and job.due_at.isoformat()),
         **{"from": job.state.value},
     )
     return _posting(conversation, bubble, body, row)

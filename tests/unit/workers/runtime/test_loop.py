@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
@@ -40,19 +41,37 @@ def test_what_runs_can_be_cancelled(loop: EventLoop) -> None:
 
 
 def test_a_blocked_loop_is_noticed_and_a_living_one_is_not(loop: EventLoop) -> None:
-    loop.submit(_block(0.3))
-    time.sleep(0.2)
-    blocked = [loop.silent_seconds, loop.silent_seconds][1]
+    _block(loop, 0.3)
+    blocked = [loop.silent_seconds, time.sleep(0.2), loop.silent_seconds][2]
     time.sleep(0.3)
     turning = [loop.silent_seconds, time.sleep(0.05), loop.silent_seconds][2]
 
+    assert blocked is not None
     assert blocked > 0.1
     assert turning is not None
     assert turning < 0.1
 
 
-async def _block(seconds: float) -> None:
-    time.sleep(seconds)
+def test_time_in_which_nobody_looked_is_not_the_loops_silence(loop: EventLoop) -> None:
+    time.sleep(1.2)  # a slow start
+    _block(loop, 1.4)
+    first = loop.silent_seconds
+    time.sleep(1.2)  # a process that stands still cannot look
+    looked_late = loop.silent_seconds
+
+    assert (first, looked_late) == (0.0, 1.0)
+
+
+def _block(loop: EventLoop, seconds: float) -> None:
+    """Answers once the loop stands still."""
+    began = Event()
+
+    async def stand_still() -> None:
+        began.set()
+        time.sleep(seconds)
+
+    loop.submit(stand_still())
+    began.wait()
 
 
 def test_a_stopped_loop_is_dead() -> None:

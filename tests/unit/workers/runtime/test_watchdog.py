@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from threading import Event
 
 import pytest
 
@@ -41,13 +42,6 @@ def test_a_process_without_redis_is_well(loop: EventLoop, worker: HintWorker) ->
     assert (watchdog.loop_dead(), watchdog.worker_dead()) == (None, None)
 
 
-def test_a_slow_start_before_the_watch_is_no_silence(loop: EventLoop, worker: HintWorker) -> None:
-    time.sleep(0.6)
-    watchdog = Watchdog(loop, worker, silent_seconds=0.5)
-
-    assert watchdog.loop_dead() is None
-
-
 def test_a_dead_consumer_and_a_dead_thread_are_named(loop: EventLoop, worker: HintWorker) -> None:
     watchdog = Watchdog(loop, worker, silent_seconds=5)
 
@@ -65,14 +59,20 @@ def test_a_dead_consumer_and_a_dead_thread_are_named(loop: EventLoop, worker: Hi
 def test_a_loop_that_ended_or_stands_still_is_dead(
     loop: EventLoop, worker: HintWorker, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    began = Event()
+
     async def block() -> None:
-        time.sleep(0.4)
+        began.set()
+        time.sleep(0.6)
 
     watchdog = Watchdog(loop, worker, silent_seconds=0.2)
     loop.submit(block())
+    began.wait()
+    asked = watchdog.loop_dead()
     time.sleep(0.3)
     blocked = watchdog.loop_dead()
     loop.stop()
 
+    assert asked is None
     assert (blocked, watchdog.loop_dead()) == ("the event loop has not turned for 0 s", "the event loop has ended")
     assert "in block" in capfd.readouterr().err

@@ -25,18 +25,24 @@ def start_of(day_hours: str) -> time:
     return time.fromisoformat(day_hours[:5])
 
 
+def end_of(day_hours: str) -> time:
+    """`"09:00-21:00"` ends at 21:00."""
+    return time.fromisoformat(day_hours[-5:])
+
+
 def next_at(start: time, now: datetime, zone: ZoneInfo) -> datetime:
-    """The next moment after `now` at which a clock in `zone` shows `start`, in UTC. Where the clock skips it, the
-    first minute it shows after; where it shows it twice, the first time."""
+    """The next moment after `now` at which a clock in `zone` shows `start`, in UTC; see `on_clock`."""
     today = now.astimezone(zone).date()
     for days in range(3):
-        moment = _valid(datetime.combine(today + timedelta(days=days), start), zone)
+        moment = on_clock(datetime.combine(today + timedelta(days=days), start), zone)
         if moment > now:
             return moment
     raise AssertionError("a day starts every day")
 
 
-def _valid(local: datetime, zone: ZoneInfo) -> datetime:
+def on_clock(local: datetime, zone: ZoneInfo) -> datetime:
+    """When a clock in `zone` shows `local` (naive), in UTC. Where the clock skips it, the first minute it shows after;
+    where it shows it twice, the first time."""
     for _ in range(_LONGEST_GAP):
         moment = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
         if moment.astimezone(zone).replace(tzinfo=None, fold=0) == local:

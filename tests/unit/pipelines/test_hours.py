@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipelines.autoreply.hours import next_at, start_of, zone_of
+from pipelines.hours import next_at, start_of, zone_of
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""A job that has ended: how, by whom, and what can be done about it."""
+
+from schemas.claims import JobState
+from schemas.errors import CODES, Code
+from schemas.ops import Cause, DeliveryFacts, Explanation, Facts, JobFacts
+
+_SILENT = {
+    "left_on_read": "the agent left the contact on seen",
+    "paused": "the agent paused the conversation",
+    "nothing_to_answer": "there was nothing to answer: all was deleted, or only blanks",
+    "bot_loop": "too many replies within a minute: probably two machines talk to each other",
+    "autonomy_off": "the persona's autonomy was off",
+    "gone": "the contact or the conversation is gone",
+}
+_AGAIN = "then `replique jobs retry {job}`"
+_READ = "read what it did (`replique jobs show {job}`)"
+_DONE = "nothing: it is as it should be"
+_TO_DO = {
+    Code.MODELS_FAILED: f"check keys, spend and the provider's state (`replique doctor`), {_AGAIN}",
+    Code.MODEL_REFUSED: f"{_READ}; answer by hand, or `replique jobs retry {{job}}`",
+    Code.CRITICAL_REVIEW: f"{_READ}: the review stopped it; answer by hand",
+    Code.IDENTITY_QUESTION: "answer by hand: the contact asks who writes (takeover)",
+    Code.SAFETY_STOP: "answer by hand, now: a person may be in danger",
+    Code.QUOTA: f"raise the organisation's plan, {_AGAIN}",
+    Code.BUDGET: f"raise the budget that is spent, {_AGAIN}",
+    Code.MAX_ITERATIONS: f"{_READ}; raise MaxIterations if it was on its way, {_AGAIN}",
+    Code.REFUSED_CALLS: f"{_READ}: which rule it could not meet; {_AGAIN}",
+    Code.NO_CANDIDATE: f"{_READ}; {_AGAIN}",
+    Code.TIMEOUT: f"{_READ}: which call was slow; {_AGAIN}",
+    Code.DELIVERY: f"mend the receiver, {_AGAIN}: the bubbles are kept",
+    Code.POISON: f"read the worker's log of that time, {_AGAIN}",
+}
+
+
+def explain(job: JobFacts, facts: Facts) -> Explanation:
+    since = job.ended_at or job.moved_at
+    match job.state:
+        case JobState.SENT:
+            return Explanation(Cause.ANSWERED, f"{job.id} was sent", _DONE, since=since, who=job.moved_by)
+        case JobState.SILENT:
+            return _silent(job)
+        case JobState.FAILED:
+            return _failed(job, facts)
+        case JobState.SUPERSEDED:
+            sentence = f"{job.id} was overtaken: the contact wrote again, and a newer job answers all of it"
+            return Explanation(Cause.SUPERSEDED, sentence, "ask for the conversation", since=since, who="contact")
+    sentence = f"{job.id} was cancelled by {job.moved_by} ({job.reason or job.moved_why})"
+    to_do = f"nothing, or `replique jobs retry {job.id}`"
+    return Explanation(Cause.CANCELLED, sentence, to_do, since=since, who=job.moved_by)
+
+
+def _silent(job: JobFacts) -> Explanation:
+    reason = job.reason or "unknown"
+    sentence = f"no reply, on purpose: {_SILENT.get(reason, reason)}"
+    particulars = {"reason": reason, **({"detail": job.note} if job.note else {})}
+    to_do = f"nothing; if it should be answered after all, `replique jobs retry {job.id}`"
+    return Explanation(
+        Cause.SILENT, sentence, to_do, since=job.ended_at, who=job.moved_by, code=job.code, facts=particulars
+    )
+
+
+def _failed(job: JobFacts, facts: Facts) -> Explanation:
+    if facts.webhook_disabled_at is not None and job.code is Code.DELIVERY:
+        return webhook_disabled(job, facts)
+    code = job.code
+    meaning = CODES[code].meaning if code is not None else "no code was kept"
+    sentence = f"{job.id} failed with {code}: {meaning}"
+    particulars = {"reason": job.reason, **attempts_of(facts.delivery if code is Code.DELIVERY else None)}
+    to_do = _TO_DO.get(code, _READ) if code is not None else _READ
+    return Explanation(
+        Cause.FAILED,
+        sentence,
+        to_do.format(job=job.id),
+        since=job.ended_at,
+        who=job.moved_by,
+        code=code,
+        facts=particulars,
+    )
+
+
+def webhook_disabled(job: JobFacts, facts: Facts) -> Explanation:
+    return Explanation(
+        Cause.WEBHOOK_DISABLED,
+        "the receiver of the organisation's webhook answered 410 and so disabled it: nothing can be delivered",
+        f"apply the Organization with a webhook that works, then `replique jobs retry {job.id}`",
+        since=facts.webhook_disabled_at,
+        who="receiver",
+        code=job.code,
+        facts=attempts_of(facts.delivery),
+    )
+
+
+def attempts_of(delivery: DeliveryFacts | None) -> dict[str, object]:
+    if delivery is None:
+        return {}
+    return {"attempts": delivery.attempts, "last_answer": delivery.error, "ambiguous": delivery.ambiguous}

@@ -1,0 +1,150 @@
+"""Is the installation well? What was looked at in, one finding per thing out; pure, so that each can be tested."""
+
+from collections.abc import Iterator
+
+from schemas.health import Checkup, Finding, Level, PromptHealth, QueueHealth, ServerHealth
+
+OLDEST_SERVER = 150_000
+"""PostgreSQL 15."""
+LATE = 5.0
+"""Seconds. Healthy processes take what is due within half of one."""
+
+
+def findings(checkup: Checkup) -> list[Finding]:
+    return [
+        *_postgres(checkup.server),
+        *_redis(checkup),
+        *(_workers(queue) for queue in (checkup.server.queues if checkup.server else ())),
+        *_webhooks(checkup.server),
+        *_models(checkup),
+        *_prompt(checkup.prompt),
+        _storage(checkup),
+        *_given_up(checkup.server),
+    ]
+
+
+def all_well(found: list[Finding]) -> bool:
+    return all(finding.level is not Level.WRONG for finding in found)
+
+
+def _ok(check: str, sentence: str) -> Finding:
+    return Finding(check=check, level=Level.OK, sentence=sentence)
+
+
+def _warn(check: str, sentence: str, to_do: str) -> Finding:
+    return Finding(check=check, level=Level.WARNING, sentence=sentence, next=to_do)
+
+
+def _wrong(check: str, sentence: str, to_do: str) -> Finding:
+    return Finding(check=check, level=Level.WRONG, sentence=sentence, next=to_do)
+
+
+def _postgres(server: ServerHealth | None) -> Iterator[Finding]:
+    if server is None:
+        yield _wrong("postgres", "PostgreSQL does not answer: nothing can be taken in", "bring it back; see its log")
+        return
+    version = f"{server.version // 10_000}.{server.version % 10_000}"
+    if server.version < OLDEST_SERVER:
+        yield _wrong("postgres", f"PostgreSQL {version} is too old", "run PostgreSQL 15 or newer")
+    else:
+        yield _ok("postgres", f"PostgreSQL {version} answers")
+    if server.migration != server.newest:
+        sentence = f"the schema is at {server.migration or 'nothing'}, this version needs {server.newest}"
+        yield _wrong("migration", sentence, "run `replique migrate`")
+    else:
+        yield _ok("migration", f"the schema is at {server.migration}")
+    if server.vector is None:
+        yield _warn("pgvector", "pgvector cannot be had from this server", "install it before search is used")
+    else:
+        yield _ok("pgvector", f"pgvector {server.vector} can be had")
+
+
+def _redis(checkup: Checkup) -> Iterator[Finding]:
+    redis, late = checkup.redis, max((q.unseen for q in checkup.server.queues), default=0.0) if checkup.server else 0.0
+    if redis.get("configured") is False:
+        yield _wrong("redis", "REDIS_URL is not set for the gateway", "set it to the Redis that the workers use")
+    elif not redis.get("reachable"):
+        yield _wrong("redis", "Redis does not answer: messages are taken, replies wait", "bring it back")
+    else:
+        yield _ok("redis", "Redis answers")
+    if redis.get("reachable") and not redis.get("clock_seen"):
+        yield _wrong("clock", "no clock has looked within the last seconds", "start one (`replique clock`)")
+    elif late > LATE:
+        yield _wrong("clock", f"a row is due for {late:.0f} s and no clock has sent it out", "read the clock's log")
+    elif redis.get("reachable"):
+        yield _ok("clock", "a clock looks, and nothing that is due waits for it")
+
+
+def _workers(queue: QueueHealth) -> Finding:
+    check = f"workers {queue.queue}"
+    if queue.untaken > LATE and not queue.working:
+        sentence = f"a hint waits for {queue.untaken:.0f} s and nobody works on queue {queue.queue}"
+        return _wrong(check, sentence, f"start a worker (`replique worker --queues {queue.queue}`)")
+    if queue.lost:
+        sentence = f"{queue.lost} leases are over: their worker died or cannot reach the database"
+        return _warn(check, sentence, "wait for a lease's time; if it stays, read the workers' logs")
+    if queue.untaken > LATE:
+        sentence = f"all are busy: a hint waits for {queue.untaken:.0f} s behind {queue.working} rows in hand"
+        return _warn(check, sentence, f"start more workers (`replique worker --queues {queue.queue}`)")
+    if queue.working:
+        return _ok(check, f"{queue.workers} processes work on {queue.working} rows, every lease is renewed")
+    return _ok(check, "nothing is in hand and nothing waits")
+
+
+def _webhooks(server: ServerHealth | None) -> Iterator[Finding]:
+    if server is None:
+        return
+    if server.disabled_webhook:
+        sentence = f"disabled by their receiver (410): {', '.join(server.disabled_webhook)}"
+        yield _wrong("webhooks", sentence, "apply the Organization with a webhook that works")
+    if server.no_webhook:
+        sentence = f"without a webhook, so replies only lie in the built-in inbox: {', '.join(server.no_webhook)}"
+        yield _warn("webhooks", sentence, "give each Organization a webhook {url, secret}")
+    if not server.disabled_webhook and not server.no_webhook:
+        yield _ok("webhooks", f"all {server.organizations} organisations have one")
+
+
+def _models(checkup: Checkup) -> Iterator[Finding]:
+    for task, model in checkup.routes.items():
+        if model is None:
+            yield _wrong(f"model {task}", f"no model can be asked for task {task}", "set a key: ANTHROPIC_API_KEY")
+        else:
+            yield _ok(f"model {task}", f"task {task} asks {model}")
+    if checkup.left_out:
+        sentence = f"left out of their routes, because their provider has no key: {', '.join(checkup.left_out)}"
+        yield _warn("models", sentence, "set the provider's key, or take them off the routes")
+    if checkup.simulator:
+        to_do = "set ANTHROPIC_API_KEY before real people write"
+        yield _warn("simulator", "A SIMULATOR ANSWERS: no model is asked, every reply is made up", to_do)
+
+
+def _prompt(prompt: PromptHealth | None) -> Iterator[Finding]:
+    if prompt is None:
+        return
+    measured = f"about {prompt.tokens} tokens, {prompt.model} caches from {prompt.minimum}"
+    if prompt.tokens < prompt.minimum:
+        sentence = f"the prompt of persona {prompt.persona} is too short to be cached: {measured}"
+        yield _warn("prompt", sentence, "write more into its instructions, or ask a model with a lower minimum")
+    else:
+        yield _ok("prompt", f"the shortest prompt prefix is cached ({prompt.persona}): {measured}")
+
+
+def _storage(checkup: Checkup) -> Finding:
+    url = checkup.storage_url
+    if url is None:
+        return _warn("storage", "STORAGE_URL is not set: voices have no place", "set it to a folder or a bucket")
+    if checkup.storage is not None:
+        return _wrong("storage", f"the file store does not work: {checkup.storage}", "see STORAGE_URL and its rights")
+    if url.startswith("s3:"):
+        return _ok("storage", "the bucket took a file and gave it back")
+    if checkup.local:
+        return _ok("storage", "the folder took a file and gave it back; everything runs on this machine")
+    to_do = "mount the same folder everywhere, or use s3://…"
+    return _warn("storage", "files lie in a folder: every gateway and worker must see the same one", to_do)
+
+
+def _given_up(server: ServerHealth | None) -> Iterator[Finding]:
+    if server is None or not (server.failed_jobs or server.dead_letters):
+        return
+    sentence = f"{server.failed_jobs} jobs want attention, {server.dead_letters} dead letters are open"
+    yield _warn("attention", sentence, "`replique jobs list --attention`, then decide on each")

@@ -1,0 +1,85 @@
+"""What `doctor` looks at, and what it finds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from schemas.http import Body
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    WRONG = "wrong"
+
+
+class Finding(Body):
+    """`next` is what to do about it; null when all is well."""
+
+    check: str
+    level: Level
+    sentence: str
+    next: str | None = None
+
+
+class DoctorOut(Body):
+    """`ok`: nothing is wrong; warnings do not count."""
+
+    ok: bool
+    findings: list[Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHealth:
+    """Of one queue. `working`: rows in hand of `workers` processes; `lost`: leases that are over. Ages in seconds:
+    `untaken` of the oldest hint nobody claimed, `unseen` of the oldest due row no clock has sent out."""
+
+    queue: str
+    working: int
+    workers: int
+    lost: int
+    untaken: float
+    unseen: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServerHealth:
+    """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had."""
+
+    version: int
+    migration: str | None
+    newest: str | None
+    vector: str | None
+    queues: Sequence[QueueHealth] = ()
+    no_webhook: Sequence[str] = ()
+    disabled_webhook: Sequence[str] = ()
+    organizations: int = 0
+    failed_jobs: int = 0
+    dead_letters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptHealth:
+    """The shortest prompt prefix that is meant to be cached, in estimated tokens, against its model's minimum."""
+
+    persona: str
+    model: str
+    tokens: int
+    minimum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """`server` None: the database does not answer. `routes`: the model each needed task takes, or None. `storage`:
+    an error's sentence, or None where the store took a file and gave it back."""
+
+    server: ServerHealth | None
+    redis: Mapping[str, Any]
+    routes: Mapping[str, str | None]
+    left_out: Sequence[str]
+    simulator: bool
+    prompt: PromptHealth | None
+    storage_url: str | None
+    storage: str | None
+    local: bool

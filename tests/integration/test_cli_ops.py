@@ -1,0 +1,79 @@
+"""What the person on call types: explain and queues against a gateway over real HTTP."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes_command import FakeGateway, fake_gateway, problem
+from tests.integration.test_cli import KEY, Shell
+
+WHY = {
+    "subject": "c-12",
+    "kind": "conversation",
+    "organization": "demo",
+    "conversation": "c-12",
+    "job": "job_7",
+    "cause": "delivery_waiting",
+    "code": None,
+    "sentence": "the webhook's receiver has not taken it in 3 attempts",
+    "since": "2026-11-30T10:00:00Z",
+    "until": None,
+    "who": "receiver",
+    "next": "mend the receiver",
+    "facts": {"attempts": 3, "last_answer": "503"},
+}
+QUEUE = {
+    "queue": "reply",
+    "depth": 4,
+    "due": 2,
+    "in_flight": 1,
+    "oldest_due_at": "2026-11-30T10:00:00Z",
+    "oldest_due_seconds": 2.04,
+}
+
+
+@pytest.fixture
+def gateway() -> Iterator[FakeGateway]:
+    with fake_gateway() as fake:
+        yield fake
+
+
+@pytest.fixture
+def shell(tmp_path: Path, gateway: FakeGateway) -> Shell:
+    return Shell(tmp_path, {"REPLIQUE_URL": gateway.url, "REPLIQUE_KEY": KEY})
+
+
+def test_explain_says_the_reason_first_and_ends_with_what_to_do(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["GET /v1/explain/c-12"] = (200, WHY)
+    code, out, err = shell("explain", "c-12")
+
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "the webhook's receiver has not taken it in 3 attempts",
+        "  cause: delivery_waiting",
+        "  since: 2026-11-30T10:00:00Z",
+        "  who: receiver",
+        "  job: job_7",
+        "  conversation: c-12",
+        "  attempts: 3",
+        "  last answer: 503",
+        "  next: mend the receiver",
+    ]
+    code, out, _ = shell("explain", "c-12", "--json")
+    assert (code, json.loads(out)) == (0, WHY)
+
+
+def test_explain_of_an_unknown_id_fails_with_a_sentence(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["GET /v1/explain/x"] = (404, problem("AR-404", "no conversation, message or job is called that"))
+
+    assert shell("explain", "x") == (1, "", "replique: AR-404 no conversation, message or job is called that\n")
+
+
+def test_queues_are_one_line_each(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["GET /v1/queues"] = (200, {"items": [QUEUE], "next": None})
+
+    assert shell("queues") == (0, "reply\t4\t2\t1\t2.0\n", "")
+    code, out, _ = shell("queues", "--json")
+    assert (code, json.loads(out)["items"]) == (0, [QUEUE])

@@ -1,0 +1,115 @@
+"""`doctor` on real servers: what it finds in an installation, and how the command exits."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.builders_face import a_gateway
+from tests.fakes_command import fake_gateway
+from tests.integration.test_cli import KEY, Shell
+
+WEBHOOK = {"url": "https://app.example/hook", "secret": "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"}
+
+
+async def examined(database_url: str, **environ: str) -> dict[str, tuple[str, str]]:
+    """By check: (level, sentence)."""
+    async with a_gateway(database_url, **environ) as gateway:
+        await gateway.organization("acme", webhook=WEBHOOK)
+        await gateway.organization("mute")
+        answer = (await gateway.call("GET", "/v1/doctor", key=await gateway.key("ops"))).json()
+    return {finding["check"]: (finding["level"], finding["sentence"]) for finding in answer["findings"]}
+
+
+async def test_an_installation_is_looked_at(database_url: str, redis_url: str, tmp_path: Path) -> None:
+    found = await examined(
+        database_url,
+        REDIS_URL=redis_url,
+        ANTHROPIC_API_KEY="sk-x",
+        STORAGE_URL=str(tmp_path / "files"),
+        REPLIQUE_SIMULATOR="true",
+        AI_MODEL_REPLY="gpt-6-luna,claude-haiku-5-5",
+    )
+
+    levels = {check: level for check, (level, _) in found.items()}
+    assert levels == {
+        "postgres": "ok",
+        "migration": "ok",
+        "pgvector": levels["pgvector"],
+        "redis": "ok",
+        "clock": "wrong",
+        "workers reply": "ok",
+        "workers send": "ok",
+        "workers background": "ok",
+        "webhooks": "warning",
+        "model reply": "ok",
+        "model review": "ok",
+        "models": "warning",
+        "simulator": "warning",
+        "prompt": "ok",
+        "storage": "ok",
+    }
+    assert found["webhooks"][1].endswith(": mute")
+    assert found["model reply"][1] == "task reply asks anthropic:claude-haiku-5-5"
+    assert [path for path in (tmp_path / "files").rglob("*") if path.is_file()] == []
+
+
+async def test_without_redis_key_and_files_it_says_so(database_url: str, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    found = await examined(database_url, STORAGE_URL=f"{blocked}/files")
+
+    wrong = {check for check, (level, _) in found.items() if level == "wrong"}
+    assert wrong == {"redis", "model reply", "model review", "storage"}
+
+
+def a_shell(folder: Path, **environment: str) -> Shell:
+    return Shell(folder, environment)
+
+
+def finding(level: str) -> dict[str, Any]:
+    return {"check": "redis", "level": level, "sentence": "as it is", "next": None if level == "ok" else "do this"}
+
+
+def test_the_command_exits_1_when_something_is_wrong(tmp_path: Path) -> None:
+    results = {}
+    with fake_gateway() as fake:
+        shell = a_shell(tmp_path, REPLIQUE_URL=fake.url, REPLIQUE_KEY=KEY)
+        for level in ("warning", "wrong"):
+            fake.answers["GET /v1/doctor"] = (200, {"ok": level != "wrong", "findings": [finding(level)]})
+            results[level] = shell("doctor")
+        code, out, _ = shell("doctor", "--json")
+
+    assert results["warning"] == (
+        0,
+        f"ok      gateway: the gateway at {fake.url} answers\nwarning redis: as it is\n        do this\n",
+        "",
+    )
+    assert results["wrong"][0] == code == 1
+    assert [found["check"] for found in json.loads(out)["findings"]] == ["gateway", "redis"]
+
+
+def test_refused_settings_are_a_finding(tmp_path: Path) -> None:
+    code, out, _ = a_shell(tmp_path)("doctor", "--json", REPLIQUE_ORGG="x")
+
+    assert (code, json.loads(out)["findings"][0]["sentence"]) == (
+        1,
+        "the settings are refused: REPLIQUE_ORGG: no such setting",
+    )
+
+
+def test_without_a_gateway_the_servers_are_looked_at_from_here(tmp_path: Path, database_url: str) -> None:
+    shell = a_shell(tmp_path, DATABASE_URL=database_url, ANTHROPIC_API_KEY="sk-x")
+    code, out, err = shell("doctor")
+    away = shell("doctor", REPLIQUE_URL="http://127.0.0.1:9", REPLIQUE_KEY=KEY)
+
+    assert (code, err) == (1, "")
+    assert "wrong   redis: REDIS_URL is not set" in out
+    assert out.startswith("ok      postgres: PostgreSQL ")
+    assert away[0] == 1
+    assert away[1].startswith("wrong   gateway: the gateway at http://127.0.0.1:9 cannot be reached")
+
+
+def test_with_nothing_to_ask_it_says_what_is_missing(tmp_path: Path) -> None:
+    code, out, err = a_shell(tmp_path)("doctor")
+
+    assert (code, out, err.startswith("replique: no gateway is known")) == (2, "", True)

@@ -1,0 +1,43 @@
+"""A bubble whose time has come in the contact's quiet hours leaves when they are over."""
+
+from pipelines.delivery.quiet import quiet_until
+from pipelines.hours import zone_of
+from workers.adapters.postgres.jobs import EVENT, Job, facts
+from workers.adapters.postgres.locks import Locked
+from workers.adapters.postgres.transaction import Transaction, sql
+
+_ZONE = sql("SELECT timezone FROM contacts WHERE id = :contact")
+
+_WAIT = sql(f"""
+WITH waiting AS (
+  UPDATE jobs SET due_at = CAST(:until AS timestamptz), dispatched_at = NULL
+  WHERE id = :job AND state = :state AND fence = :fence AND lease_until IS NULL
+  RETURNING id
+), told AS ({EVENT.format(of="waiting", frm=":state", to=":state")})
+SELECT id FROM waiting
+""")
+
+
+async def hold_back(tx: Transaction, conversation: Locked, job: Job) -> bool:
+    """Row 28. True: it is quiet at the contact's, and the job is due when that ends."""
+    spec = conversation.persona.spec
+    if spec.quiet_hours is None:
+        return False
+    contact = await tx.the(_ZONE, contact=conversation.contact_id)
+    zone = zone_of((contact.timezone, spec.timezone, conversation.organization.spec.timezone))
+    until = quiet_until(spec.quiet_hours, conversation.now, zone)
+    if until is None:
+        return False
+    await tx.the(
+        _WAIT,
+        org=conversation.org,
+        conversation=conversation.id,
+        job=job.id,
+        fence=job.fence,
+        state=job.state.value,
+        until=until,
+        who="worker",
+        why="quiet_hours",
+        facts=facts(until=until.isoformat(), zone=zone.key),
+    )
+    return True

@@ -1,0 +1,103 @@
+"""What `doctor` asks the database: is it the right one, do clock and workers keep up, can replies be delivered?"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from schemas.conversation import Organization, Persona
+from schemas.health import QueueHealth, ServerHealth
+from schemas.ids import OrgId, PersonaId
+from schemas.jobs import Queue
+from schemas.resources import OrganizationSpec, PersonaSpec
+from workers.adapters.postgres.migrate import current, newest
+from workers.adapters.postgres.views.snapshot import Snapshots
+
+NAMED = 20
+"""Organisations named in one finding."""
+
+_SERVER = text(
+    "SELECT current_setting('server_version_num')::int AS version, "
+    "(SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector') AS vector"
+)
+_ROWS = " UNION ALL ".join(
+    f"SELECT queue, due_at, dispatched_at, lease_until, leased_by FROM {table} WHERE {which}"
+    for table in ("jobs", "deliveries")
+    for which in (
+        "dispatched_at IS NULL AND lease_until IS NULL AND due_at IS NOT NULL",
+        "dispatched_at IS NOT NULL OR lease_until IS NOT NULL",
+    )
+)
+_AGE = "coalesce(extract(epoch FROM now() - min({column}) FILTER (WHERE lease_until IS NULL AND {which})), 0)"
+_QUEUES = text(
+    "SELECT queue, count(*) FILTER (WHERE lease_until > now()) AS working, "
+    "count(DISTINCT leased_by) FILTER (WHERE lease_until > now()) AS workers, "
+    "count(*) FILTER (WHERE lease_until <= now()) AS lost, "
+    f"{_AGE.format(column='dispatched_at', which='dispatched_at IS NOT NULL')} AS untaken, "
+    f"{_AGE.format(column='due_at', which='dispatched_at IS NULL AND due_at <= now()')} AS unseen "
+    f"FROM ({_ROWS}) AS rows GROUP BY queue"
+)
+_WEBHOOKS = text(
+    "SELECT name, webhook_disabled_at IS NOT NULL AS disabled FROM organizations "
+    "WHERE webhook_disabled_at IS NOT NULL OR coalesce(spec -> 'webhook', 'null') = 'null' ORDER BY name LIMIT :named"
+)
+_COUNTS = text(
+    "SELECT (SELECT count(*) FROM organizations) AS organizations, "
+    "(SELECT count(*) FROM jobs WHERE attention = 'open') AS failed_jobs, "
+    "(SELECT count(*) FROM dead_letters WHERE state = 'open') AS dead_letters"
+)
+_PERSONAS = text(
+    "SELECT p.id, p.name, p.spec, o.id AS org, o.name AS organization, o.spec AS organization_spec "
+    "FROM personas p JOIN organizations o ON o.id = p.org_id "
+    "ORDER BY length(coalesce(p.spec ->> 'instructions', '')) + length(coalesce(o.spec ->> 'ai_context', '')) LIMIT 1"
+)
+
+
+class Health:
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+
+    async def server(self) -> ServerHealth:
+        """Raises `Unavailable`. A schema that is not there yet is told by its migration alone."""
+        async with self._snapshots.open() as connection:
+            migration, head = await connection.run_sync(current), newest()
+            row = (await connection.execute(_SERVER)).one()
+            if migration != head:
+                return ServerHealth(row.version, migration, head, row.vector)
+            webhooks = (await connection.execute(_WEBHOOKS, {"named": NAMED})).all()
+            counts = (await connection.execute(_COUNTS)).one()
+            return ServerHealth(
+                row.version,
+                migration,
+                head,
+                row.vector,
+                queues=await _queues(connection),
+                no_webhook=[row.name for row in webhooks if not row.disabled],
+                disabled_webhook=[row.name for row in webhooks if row.disabled],
+                organizations=counts.organizations,
+                failed_jobs=counts.failed_jobs,
+                dead_letters=counts.dead_letters,
+            )
+
+    async def shortest_persona(self) -> tuple[Organization, Persona] | None:
+        """The one that says least, with its organisation: whose prompt is cached last."""
+        async with self._snapshots.open() as connection:
+            row = (await connection.execute(_PERSONAS)).one_or_none()
+        if row is None:
+            return None
+        organization = OrganizationSpec.model_validate(row.organization_spec)
+        persona = PersonaSpec.model_validate(row.spec)
+        return (
+            Organization(OrgId(row.org), row.organization, organization),
+            Persona(PersonaId(row.id), row.name, persona),
+        )
+
+
+async def _queues(connection: AsyncConnection) -> Sequence[QueueHealth]:
+    found = {row.queue: row for row in await connection.execute(_QUEUES)}
+    return [
+        QueueHealth(row.queue, row.working, row.workers, row.lost, float(row.untaken), float(row.unseen))
+        if (row := found.get(name)) is not None
+        else QueueHealth(name.value, 0, 0, 0, 0.0, 0.0)
+        for name in Queue
+    ]

@@ -1,0 +1,32 @@
+"""`replique explain`: why is there no answer, and what to do about it."""
+
+from typing import Annotated, Any
+
+import typer
+
+from workers.cli.options import Json, Org, gateway
+
+
+def explain(
+    subject: Annotated[str, typer.Argument(metavar="CONVERSATION|MESSAGE|JOB", help="e.g. c-12, m-981 or job_42")],
+    org: Org = None,
+    as_json: Json = False,
+) -> None:
+    """Why no answer? One reason, since when, who, and what to do next."""
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        found = at.explain(subject)
+    terminal = Terminal()
+    if as_json:
+        return terminal.json(found)
+    terminal.say(str(found["sentence"]), "bold")
+    for name, value in _lines(found):
+        terminal.say(f"  {name}: {value}", "dim" if name != "next" else "")
+    return None
+
+
+def _lines(found: dict[str, Any]) -> list[tuple[str, Any]]:
+    particulars = [(name.replace("_", " "), value) for name, value in (found.get("facts") or {}).items()]
+    of_it = [(name, found.get(name)) for name in ("cause", "code", "since", "until", "who", "job", "conversation")]
+    return [(name, value) for name, value in [*of_it, *particulars, ("next", found.get("next"))] if value is not None]

@@ -1,0 +1,93 @@
+"""Looks at everything this installation needs, and tells what is found: behind `replique doctor`."""
+
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from pipelines.autoreply.prompts.prefix import shared_prefix
+from pipelines.llm.caching import cacheable_minimum, estimated_tokens
+from pipelines.llm.models import ANTHROPIC, NoModel, Routes, UnknownModel, routes_of
+from pipelines.ops.health import all_well, findings
+from schemas.errors import Unavailable
+from schemas.health import Checkup, DoctorOut, PromptHealth
+from schemas.llm import Task
+from schemas.media import FileMissing, FilesUnavailable
+from schemas.settings import Settings, SettingsRefused
+from workers.adapters.files.address import open_files
+from workers.adapters.postgres.views.health import Health
+from workers.gateway.parts import Probe
+
+NEEDED = (Task.REPLY, Task.REVIEW)
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Doctor:
+    def __init__(self, settings: Settings, health: Health, redis: Probe) -> None:
+        self._settings = settings
+        self._health = health
+        self._redis = redis
+
+    async def examine(self) -> DoctorOut:
+        """Never raises for what is not well: that is a finding."""
+        found = findings(await self._look())
+        return DoctorOut(ok=all_well(found), findings=found)
+
+    async def _look(self) -> Checkup:
+        settings = self._settings
+        try:
+            server = await self._health.server()
+        except Unavailable:
+            server = None
+        routes = _routes(settings)
+        at_head = server is not None and server.migration == server.newest
+        return Checkup(
+            server=server,
+            redis=await self._redis(),
+            routes={task.value: _picked(routes, task) for task in NEEDED},
+            left_out=[str(model) for model in routes.left_out()] if routes else [],
+            simulator=settings.simulator,
+            prompt=await self._prompt(routes) if at_head and routes else None,
+            storage_url=settings.storage_url,
+            storage=None if settings.storage_url is None else await _stored(settings.storage_url),
+            local=urlsplit(settings.public_url).hostname in LOOPBACK,
+        )
+
+    async def _prompt(self, routes: Routes) -> PromptHealth | None:
+        try:
+            shortest = await self._health.shortest_persona()
+            if shortest is None:
+                return None
+            organization, persona = shortest
+            model = routes.pick(Task.REPLY, organization.spec.models)
+        except (Unavailable, NoModel):
+            return None
+        tokens = estimated_tokens(shared_prefix(organization, persona))
+        return PromptHealth(persona.name, str(model), tokens, cacheable_minimum(model))
+
+
+def _routes(settings: Settings) -> Routes | None:
+    """None: a route names a model of no known provider. Workers call Anthropic, by its key or a base URL."""
+    callable_ = settings.anthropic_api_key is not None or settings.anthropic_base_url is not None
+    try:
+        return Routes(routes_of(settings), frozenset({ANTHROPIC} if callable_ else ()))
+    except UnknownModel:
+        return None
+
+
+def _picked(routes: Routes | None, task: Task) -> str | None:
+    try:
+        return str(routes.pick(task)) if routes else None
+    except NoModel:
+        return None
+
+
+async def _stored(url: str) -> str | None:
+    """Put a file, read it, take it away: what is wrong, or None."""
+    key = f"doctor/{uuid4().hex}"
+    try:
+        files = open_files(url)
+        await files.put(key, b"well", "text/plain")
+        content = (await files.get(key)).content
+        await files.delete(key)
+    except (FilesUnavailable, FileMissing, SettingsRefused) as error:
+        return str(error)
+    return None if content == b"well" else "it gave back something else"
