@@ -2,8 +2,9 @@
 
 import regex
 
-# The first branch is what \X finds too, but \X counts back over every flag before it: quadratic in a row of flags.
-_CLUSTER = regex.compile(r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*+|\X")
+# The first branch, a flag before another, is what \X finds too, but \X counts back over every flag before it:
+# quadratic in a row of flags. What stands after the last flag of a row may join it, and only \X knows.
+_CLUSTER = regex.compile(r"\p{RI}{2}(?=\p{RI})|\X")
 
 
 def graphemes(text: str) -> list[str]:

@@ -44,7 +44,7 @@ async def test_a_link_made_by_a_worker_opens_the_whole_file(database_url: str, t
 @pytest.mark.parametrize(
     ("path", "status", "detail"),
     [
-        (signed(days=-1), 410, "this link was good for 7 days; ask for the job again to get a new one"),
+        (signed(days=-1), 410, "this link was good for 7 days, and they are over"),
         (signed(key="org_1/speech/b2.ogg"), 404, "no such file"),
         (signed(secret="another secret of the tests, longer"), 403, "this link was not made here, or was changed"),
         (signed().replace("a1.ogg", "a2.ogg"), 403, "this link was not made here, or was changed"),

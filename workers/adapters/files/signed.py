@@ -39,7 +39,7 @@ class SignedFiles:
         if not links.signed(key, expires, signature):
             raise Forbidden("this link was not made here, or was changed")
         if not links.verify(key, expires, signature, self._clock.now()):
-            raise LinkExpired(f"this link was good for {LIFETIME.days} days; ask for the job again to get a new one")
+            raise LinkExpired(f"this link was good for {LIFETIME.days} days, and they are over")
         return await self._files.stream(key)
 
     async def _signer(self) -> FileLinks:
