@@ -10,6 +10,7 @@ help:  ## list the targets
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Replique needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@echo "installing into $(VENV): about a minute, once; packages come from the Python index"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
@@ -17,7 +18,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 
 install: $(VENV)/.installed  ## create .venv with the `replique` command
 
-demo: install  ## watch a message become a reply: embedded servers, no key, no network
+demo: install  ## watch a message become a reply: embedded servers, no key; no network once installed
 	$(BIN)/replique demo
 
 up: install  ## run everything on this machine (data in ./.replique)

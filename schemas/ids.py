@@ -25,7 +25,7 @@ CallId = NewType("CallId", str)
 NAME_PATTERN = r"^[A-Za-z0-9._:@+~-]{1,128}$"
 """What an upstream id or name may look like."""
 
-_REFERENCE = re.compile(r"^(job|bub|msg|dlv|dead|key|run)_([1-9][0-9]{0,18})$")
+_REFERENCE = re.compile(r"(job|bub|msg|dlv|dead|key|run)_([1-9][0-9]{0,18})")
 
 
 def reference(kind: str, number: int) -> str:
@@ -35,7 +35,7 @@ def reference(kind: str, number: int) -> str:
 
 def number_of(kind: str, text: str) -> int | None:
     """The row's id behind a public reference of that kind, or None when it is not one."""
-    match = _REFERENCE.match(text)
+    match = _REFERENCE.fullmatch(text)
     if match is None or match[1] != kind or int(match[2]) >= 2**63:
         return None
     return int(match[2])

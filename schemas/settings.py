@@ -55,6 +55,9 @@ class DeliverySettings(Group):
 class GatewaySettings(Group):
     body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
     known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
+    trusted_proxies: str = Field(
+        "", description="Addresses or networks, comma-separated, whose X-Forwarded-For names the caller. Empty: none."
+    )
     failed_keys_per_minute: int = Field(60, ge=1, le=100_000, description="Wrong keys from one address, then 429.")
     drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
 

@@ -47,7 +47,10 @@ def run_worker(settings: Settings, queues: Collection[Queue], processes: int, th
     replies_for(settings, SystemClock(), queues)  # refused here, and loaded, once for all children
 
     def child(own_name: str, replaces: str | None) -> int:
-        return run(Stop(parent).listen(), own_name, replaces)
+        own = Stop(parent).listen()
+        if stop.asked:  # asked between the fork and here: heard only by the copy of the parent's
+            own.ask()
+        return run(own, own_name, replaces)
 
     return Forks(processes, child, name, stop).run(settings.queue.drain_seconds)
 

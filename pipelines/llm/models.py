@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from schemas.llm import Model, Task
-from schemas.settings import Settings
+from schemas.settings import KEPT_NAMES, Settings
 
 ANTHROPIC, OPENAI = "anthropic", "openai"
 PROVIDERS = (ANTHROPIC, OPENAI)
@@ -46,7 +46,7 @@ def parse_route(text: str) -> Route:
 
 
 def routes_of(settings: Settings) -> dict[Task, Route]:
-    """The routes of this installation. Raises UnknownModel, naming the task."""
+    """The routes of this installation. Raises UnknownModel, naming the setting."""
     texts = {task: getattr(settings, f"model_{task}") for task in Task}
     routes = {}
     for task, text in texts.items():
@@ -55,7 +55,7 @@ def routes_of(settings: Settings) -> dict[Task, Route]:
         try:
             routes[task] = parse_route(text)
         except UnknownModel as error:
-            raise UnknownModel(f"route of task {task}: {error}") from None
+            raise UnknownModel(f"{KEPT_NAMES[f'model_{task}']}: {error}") from None
     return routes
 
 

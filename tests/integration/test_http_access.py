@@ -145,3 +145,14 @@ async def test_a_name_that_cannot_be_one_is_not_found(database_url: str) -> None
         await gateway.organization("acme")
         for name in ("a%00b", "a%20b", "a" * 129, "%F0%9F%98%80"):
             assert (await gateway.call("GET", f"/v1/conversations/{name}", org="acme")).status_code == 404
+
+
+async def test_a_guesser_does_not_shut_out_a_key_that_was_good(database_url: str) -> None:
+    few = {"REPLIQUE_GATEWAY__FAILED_KEYS_PER_MINUTE": "3", "REPLIQUE_GATEWAY__KNOWN_KEY_SECONDS": "0"}
+    async with a_gateway(database_url, **few) as gateway:
+        before = await gateway.call("GET", "/v1/keys")
+        guesses = [(await gateway.call("GET", "/v1/keys", key=f"guess-{n}")).status_code for n in range(5)]
+        after = await gateway.call("GET", "/v1/keys")
+
+    assert guesses == [401, 401, 401, 429, 429]
+    assert (before.status_code, after.status_code) == (200, 200)

@@ -58,13 +58,16 @@ async def test_roles_and_organisations_go_together(database_url: str) -> None:
 async def test_the_bootstrap_key_is_made_once_and_stays_revoked(database_url: str) -> None:
     async with a_gateway(database_url) as gateway:
         keys = (await gateway.call("GET", "/v1/keys")).json()["items"]
-        await gateway.call("DELETE", f"/v1/keys/{keys[0]['id']}")
+        own = await gateway.call("DELETE", f"/v1/keys/{keys[0]['id']}")
+        other = (await gateway.call("POST", "/v1/keys", {"role": "admin", "name": "zoe"})).json()["key"]
+        await gateway.call("DELETE", f"/v1/keys/{keys[0]['id']}", key=other)
     async with a_gateway(database_url) as gateway:
         refused = await gateway.call("GET", "/v1/keys")
         count = await gateway.run("SELECT count(*) FROM api_keys")
 
     assert [(key["name"], key["role"], key["organization"]) for key in keys] == [("bootstrap", "admin", None)]
-    assert (refused.status_code, count) == (401, 1)
+    assert own.status_code == 409, "nobody shuts themselves out"
+    assert (refused.status_code, count) == (401, 2)
 
 
 async def test_pages_of_keys_follow_each_other(database_url: str) -> None:

@@ -76,6 +76,8 @@ def serve(settings: Settings, host: str, port: int) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=bool(settings.gateway.trusted_proxies),
+        forwarded_allow_ips=settings.gateway.trusted_proxies or None,
         timeout_graceful_shutdown=int(settings.gateway.drain_seconds),
     )
     # uvicorn raises the signals it served again when it is done; here they say no more than that a stop was asked for.

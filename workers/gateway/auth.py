@@ -115,7 +115,8 @@ class Guard:
         until, known = self._known.get(hashed, (0.0, None))
         if known is not None and until > self._now():
             return known
-        self._failed.check(address)
+        if known is None:  # a key that was good before is looked up again, whatever others try from its address
+            self._failed.check(address)
         known = await self._keys.find(hashed)
         if known is None:
             self._known.pop(hashed, None)

@@ -36,7 +36,9 @@ def build(settings: Settings, clock: Clock) -> Llm:
         routes = Routes(routes_of(settings), frozenset(models))
         for task in NEEDED:
             routes.pick(task)
-    except (UnknownModel, NoModel) as error:
+    except UnknownModel as error:
+        raise SettingsRefused(str(error)) from None
+    except NoModel as error:
         raise SettingsRefused(f"AI_MODEL_*: {error}") from None
     for model in routes.left_out():
         log.warning("model_left_out", model=str(model), reason="no key for its provider")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import httpx2
 
-from schemas.settings import Settings, read_settings
+from pipelines.llm.models import UnknownModel, routes_of
+from schemas.settings import Settings, SettingsRefused, read_settings
 from workers.cli.connection import Connection
 from workers.cli.failures import AskedWrongly, DidNotStart
 from workers.cli.ports import free_port, require_free
@@ -47,6 +48,7 @@ def installation(
     EmbeddedServerError, SettingsRefused.
     """
     settings = read_settings(environ)
+    refuse_unknown_models(settings)
     require_free(gateway.host, gateway.port)
     say("starting; the first time takes a few seconds longer")
     with servers(folder.path, **_given(settings)) as running:
@@ -69,6 +71,14 @@ def installation(
             yield Installation(wiring, connection, supervisor, folder, settings, own)
         finally:
             supervisor.stop()
+
+
+def refuse_unknown_models(settings: Settings) -> None:
+    """Before anything starts, instead of in the first worker that would ask one. Raises SettingsRefused."""
+    try:
+        routes_of(settings)
+    except UnknownModel as error:
+        raise SettingsRefused(str(error)) from None
 
 
 def _given(settings: Settings) -> dict[str, str | None]:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from schemas.answers import KeyIn, KeyMade, KeyOut, Page
+from schemas.errors import Conflict
 from schemas.ids import KeyId, cursor_pattern
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
@@ -35,11 +36,14 @@ async def list_keys(
     return answer(await parts.keys.list(caller.org, cursor, limit))
 
 
-@router.delete("/{id}", response_model=KeyOut, responses=refusals(404))
+@router.delete("/{id}", response_model=KeyOut, responses=refusals(404, 409))
 @allows()
 async def revoke_key(parts: The, caller: By, id: str) -> Response:
-    """Other gateways may believe the key for `REPLIQUE_GATEWAY__KNOWN_KEY_SECONDS` more."""
+    """Other gateways may believe the key for `REPLIQUE_GATEWAY__KNOWN_KEY_SECONDS` more. Nobody shuts themselves out:
+    the key of the call itself is refused with 409."""
     key = KeyId(known_number("key", id))
+    if key == caller.key.id:
+        raise Conflict("this is the key you are calling with; revoke it with another one")
     revoked = await parts.keys.revoke(caller.org, key, caller.who)
     parts.guard.forget(key)
     return answer(revoked)

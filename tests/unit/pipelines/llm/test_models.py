@@ -39,7 +39,7 @@ def test_a_route_is_a_list_best_first() -> None:
 
 
 def test_a_wrong_route_is_refused_naming_its_task() -> None:
-    with pytest.raises(UnknownModel, match="route of task review: 'llama-4'"):
+    with pytest.raises(UnknownModel, match="AI_MODEL_REVIEW: 'llama-4'"):
         routes_of(settings(AI_MODEL_REVIEW="llama-4"))
 
 
