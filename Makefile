@@ -39,6 +39,9 @@ test-integration: install  ## against real PostgreSQL and Redis
 test-races: install  ## the stress of the transitions, ten seeds
 	$(BIN)/python -m pytest -q tests/integration/test_races.py -m 'slow or not slow'
 
+bench: install  ## lateness of due bubbles with a clock killed; prints a table
+	$(BIN)/python tests/bench/lateness.py
+
 check: install  ## ruff, format, mypy, import contracts, docs in step
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,4 +56,4 @@ format: install  ## let ruff rewrite what it can
 lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races check format lock
+.PHONY: help install demo up migrate test test-unit test-integration test-races bench check format lock
