@@ -410,3 +410,20 @@ async def test_texts_are_sent_as_before(database_url: str) -> None:
 
         assert isinstance(posting, Posting)
         assert json.loads(posting.body)["data"]["audio"] is None
+
+
+async def test_night_that_falls_while_it_is_spoken_keeps_the_bubble_for_the_morning(database_url: str) -> None:
+    async with a_storage(database_url, VOICED) as storage:
+        bubble = await preparing(storage, "un")
+        await storage.rows(
+            "UPDATE personas SET version = version + 1, spec = jsonb_set(spec, '{quiet_hours}',"
+            " to_jsonb(to_char(now() AT TIME ZONE 'UTC' - interval '1 hour', 'HH24:MI') || '-'"
+            " || to_char(now() AT TIME ZONE 'UTC' + interval '1 hour', 'HH24:MI'))) RETURNING id"
+        )
+
+        gone = await leave(storage, bubble)
+        again = await storage.try_send()
+        held = await state(storage)
+
+    assert (gone, again) == (None, None)
+    assert (held["due"], held["bubbles"]) == (True, ["held"])

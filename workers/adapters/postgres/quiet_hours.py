@@ -1,5 +1,7 @@
 """A bubble whose time has come in the contact's quiet hours leaves when they are over."""
 
+from datetime import datetime
+
 from pipelines.delivery.quiet import quiet_until
 from pipelines.hours import zone_of
 from workers.adapters.postgres.jobs import EVENT, Job, facts
@@ -18,16 +20,23 @@ SELECT id FROM waiting
 """)
 
 
-async def hold_back(tx: Transaction, conversation: Locked, job: Job) -> bool:
-    """Row 28. True: it is quiet at the contact's, and the job is due when that ends."""
+async def quiet(tx: Transaction, conversation: Locked) -> tuple[datetime, str] | None:
+    """When it is over and in which zone, if it is quiet at the contact's now."""
     spec = conversation.persona.spec
     if spec.quiet_hours is None:
-        return False
+        return None
     contact = await tx.the(_ZONE, contact=conversation.contact_id)
     zone = zone_of((contact.timezone, spec.timezone, conversation.organization.spec.timezone))
     until = quiet_until(spec.quiet_hours, conversation.now, zone)
-    if until is None:
+    return None if until is None else (until, zone.key)
+
+
+async def hold_back(tx: Transaction, conversation: Locked, job: Job) -> bool:
+    """Row 28. True: it is quiet at the contact's, and the job is due when that ends."""
+    found = await quiet(tx, conversation)
+    if found is None:
         return False
+    until, zone = found
     await tx.the(
         _WAIT,
         org=conversation.org,
@@ -38,6 +47,6 @@ async def hold_back(tx: Transaction, conversation: Locked, job: Job) -> bool:
         until=until,
         who="worker",
         why="quiet_hours",
-        facts=facts(until=until.isoformat(), zone=zone.key),
+        facts=facts(until=until.isoformat(), zone=zone),
     )
     return True

@@ -6,7 +6,7 @@ bubble has bumped its version. The audio of a text that is no longer wanted stay
 
 from schemas.claims import CandidateState, Posting, Preparing
 from schemas.speech import Recording, SpeechFailed
-from workers.adapters.postgres import preparing
+from workers.adapters.postgres import preparing, quiet_hours
 from workers.adapters.postgres.jobs import Job
 from workers.adapters.postgres.locks import Locked, lock
 from workers.adapters.postgres.sends import Next, look_at, stopped
@@ -25,7 +25,10 @@ async def leave(tx: Transaction, spoken: Preparing, recording: Recording) -> Pos
     job = Job.of(look)
     if await stopped(tx, conversation, look, job):
         return None
-    if (why := _not_now(look, job, spoken)) is not None:
+    why = _not_now(look, job, spoken)
+    if why is None and await quiet_hours.quiet(tx, conversation):
+        why = "quiet_hours"  # waiting again, it is held back like a text
+    if why is not None:
         pause = ASIDE_SECONDS if look.bubble_out else 0
         await preparing.put_back(tx, conversation, job, spoken.candidate, why, pause=pause, tries=job.tries)
         return None
