@@ -1,5 +1,6 @@
 """Hours of a contact's day, right also on the two days a year when the clocks change."""
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,6 +29,26 @@ def start_of(day_hours: str) -> time:
 def end_of(day_hours: str) -> time:
     """`"09:00-21:00"` ends at 21:00."""
     return time.fromisoformat(day_hours[-5:])
+
+
+def is_within(day_hours: str, clock: time) -> bool:
+    """From the start on and before the end; hours like `"18:00-02:00"` go over midnight."""
+    start, end = start_of(day_hours), end_of(day_hours)
+    if start <= end:
+        return start <= clock < end
+    return clock >= start or clock < end
+
+
+def best_hour(written: Iterable[datetime], day_hours: str, zone: ZoneInfo) -> time:
+    """The hour of the day, inside `day_hours`, in which most of these moments lie on a clock in `zone`: its beginning,
+    or that of `day_hours` when it begins before. Of equal hours the one with the newest moment, as habits change. The
+    start of `day_hours` when no moment lies inside."""
+    clocks = [moment.astimezone(zone).time() for moment in sorted(written, reverse=True)]
+    hours = Counter(time(clock.hour) for clock in clocks if is_within(day_hours, clock))
+    if not hours:
+        return start_of(day_hours)
+    (hour, _), *_ = hours.most_common(1)  # of equals the first met, which is the newest
+    return hour if is_within(day_hours, hour) else start_of(day_hours)
 
 
 def next_at(start: time, now: datetime, zone: ZoneInfo) -> datetime:

@@ -43,7 +43,7 @@ class Talk:
         for text in texts:
             self._add(text, Author.CONTACT)
         self.runs += 1
-        start = first_kept(len(self.turns))
+        start = first_kept(range(1, len(self.turns) + 1))
         case = a_case(
             turns=self.turns[start - 1 :],
             now=self.now,

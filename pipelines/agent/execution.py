@@ -84,10 +84,13 @@ class Execution(Generic[S]):
         return results
 
     async def _make(self, item: Ready[S], rest: Sequence[Ready[S] | Barred], lookups: "_Lookups[S]") -> Outcome:
-        if item.tool.effect is not Effect.READ:
-            return await item.tool.call(item.args, self._state)
-        lookups.start(_until_end(rest))
-        return await lookups.outcome(item)
+        if item.tool.effect is Effect.READ:
+            lookups.start(_until_end(rest))
+            return await lookups.outcome(item)
+        before = self._state.sendable
+        outcome = await item.tool.call(item.args, self._state)
+        self._counts.drafted(item.call.name, item.call.args, before, self._state.sendable)
+        return outcome
 
     def _judge(self, call: ToolCall) -> Ready[S] | Barred:
         tool = self._tools.get(call.name)

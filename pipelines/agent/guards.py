@@ -29,7 +29,10 @@ class Counts:
     refused: int = 0
     cuts: int = 0
     nudged: bool = False
+    told_of_cut: bool = False
+    """A turn was cut with bubbles already queued, and the agent was told so."""
     _calls: Counter[str] = field(default_factory=Counter)
+    _queued: list[str] = field(default_factory=list)
 
     def heard(self, answer: ModelAnswer) -> None:
         self.answers += 1
@@ -37,16 +40,29 @@ class Counts:
 
     def called(self, name: str, args: dict[str, Any]) -> int:
         """How often this very call has been made, this time included."""
-        key = f"{name} {canonical(args)}"
+        key = _key(name, args)
         self._calls[key] += 1
         return self._calls[key]
 
-    def forget_calls(self) -> None:
-        """A correction asks for the whole reply again: what was said before is no repetition."""
-        self._calls.clear()
+    def drafted(self, name: str, args: dict[str, Any], before: int, after: int) -> None:
+        """This call changed the queue, whose lengths these are. Without change, nothing is noted."""
+        if after > before:
+            self._queued.append(_key(name, args))
+        elif after < before:
+            del self._queued[after:]
+
+    def queue_emptied(self) -> None:
+        """A correction asks for the whole reply again: the calls whose bubbles it emptied are as if never made. All
+        others count on, and corrections are few, so nothing can loop (docs/decisions/agent-loop.md)."""
+        self._calls.subtract(self._queued)
+        self._queued.clear()
 
     def judged(self, *, refused: bool) -> None:
         self.refused = self.refused + 1 if refused else 0
+
+
+def _key(name: str, args: dict[str, Any]) -> str:
+    return f"{name} {canonical(args)}"
 
 
 def canonical(value: Any) -> str:

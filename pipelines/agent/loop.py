@@ -91,7 +91,7 @@ class Agent(Generic[S]):
     async def correct(self, feedback: str) -> Finish | Halt:
         """Go on after a review that found errors. The caller has emptied the draft."""
         self._correcting = True
-        self._counts.forget_calls()
+        self._counts.queue_emptied()
         self._new.append(Text(feedback))
         return await self.work()
 
@@ -113,11 +113,7 @@ class Agent(Generic[S]):
             return await self._execute(answer)
         if answer.calls:
             return self._tell_of_the_cut(answer)
-        if self._state.sendable:
-            return Finish.SENDABLE
-        if self._correcting:
-            return Finish.NOTHING_NEW
-        return self._nudge()
+        return Finish.SENDABLE if self._state.sendable else self._nudge()
 
     async def _execute(self, answer: ModelAnswer) -> Finish | Halt | None:
         results = await self._execution.turn(answer.calls, self._calls.saved_results(), self._timer.remaining)
@@ -127,18 +123,30 @@ class Agent(Generic[S]):
         return Finish.ENDED if self._state.ended else None
 
     def _tell_of_the_cut(self, answer: ModelAnswer) -> Finish | Halt | None:
-        """A cut answer may hold half a call, so none of its calls is made."""
-        if halt := guards.no_nudge_left(self._counts):
+        """A cut answer may hold half a call, so none of its calls is made. What is queued is not lost by it."""
+        self._new += [ToolResult(call.id, CUT, is_error=True) for call in answer.calls]
+        if self._cut_is_the_end(answer):
+            return Finish.SENDABLE
+        if self._state.sendable:
+            self._counts.told_of_cut = True
+            return None
+        return self._spend_the_nudge(guards.no_nudge_left(self._counts))
+
+    def _cut_is_the_end(self, answer: ModelAnswer) -> bool:
+        """Told once already, the model was cut again: the review decides about what is queued."""
+        return answer.stop is Stop.CUT and self._state.sendable > 0 and self._counts.told_of_cut
+
+    def _nudge(self) -> Finish | Halt | None:
+        end = self._spend_the_nudge(guards.after_an_empty_turn(self._counts, self._limits))
+        if end is None:
+            self._new.append(Text(NUDGE))
+        return end
+
+    def _spend_the_nudge(self, halt: Halt | None) -> Finish | Halt | None:
+        """`halt` says why there is none left. A correction then has found nothing better: the version before stands."""
+        if halt:
             return Finish.NOTHING_NEW if self._correcting else halt
         self._counts.nudged = True
-        self._new += [ToolResult(call.id, CUT, is_error=True) for call in answer.calls]
-        return None
-
-    def _nudge(self) -> Halt | None:
-        if halt := guards.after_an_empty_turn(self._counts, self._limits):
-            return halt
-        self._counts.nudged = True
-        self._new.append(Text(NUDGE))
         return None
 
     async def _ask(self) -> ModelAnswer:
@@ -157,7 +165,8 @@ class Agent(Generic[S]):
     def _next_task(self, answer: ModelAnswer) -> Task | None:
         if answer.stop is Stop.REFUSED:
             return None
-        if answer.calls or not self._state.sendable:
+        asks = answer.calls and not self._cut_is_the_end(answer)
+        if asks or not self._state.sendable:
             return Task.REPLY if self._another_allowed else None
         return Task.REVIEW if self._assignment.expects_review else None
 

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from pipelines.agent.trace import Trace
 from pipelines.autoreply.draft import Draft, LeftOnRead, Pause
-from pipelines.hours import next_at, start_of, zone_of
-from schemas.conversation import Case
+from pipelines.hours import best_hour, next_at, zone_of
+from schemas.conversation import Author, Case
 from schemas.decisions import Silence, SilenceReason
 
 
@@ -37,7 +37,8 @@ def silence_of(draft: Draft, case: Case, trace: Trace) -> Silence:
 
 
 def follow_up_at(case: Case) -> datetime:
-    """When the persona's hours for writing first begin again, on the contact's clock."""
+    """The next time it is the hour at which this contact writes most, within the persona's hours for writing first."""
     spec = case.persona.spec
     zone = zone_of((case.contact.timezone, spec.timezone, case.organization.spec.timezone))
-    return next_at(start_of(spec.proactive_hours), case.now, zone)
+    written = [turn.at for turn in case.turns if turn.author is Author.CONTACT]
+    return next_at(best_hour(written, spec.proactive_hours, zone), case.now, zone)

@@ -487,6 +487,26 @@ async def test_the_case_shows_what_was_said_and_how_often(database_url: str) -> 
         assert (case.sent_texts, case.replies_last_minute, case.conversation_name) == (("un", "deux"), 1, "c-1")
 
 
+async def test_the_case_holds_fifteen_messages_whatever_else_took_a_place(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        for n in range(1, 21):
+            await storage.say(f"m-{n}", text=f"message {n}")
+        await storage.rows(
+            "INSERT INTO messages (org_id, conversation_id, author, position, kind, text)"
+            " SELECT org_id, id, CASE WHEN n % 2 = 0 THEN 'system' ELSE 'ai' END, 20 + n,"
+            " CASE WHEN n % 2 = 0 THEN 'text' ELSE 'notice' END, 'left on read'"
+            " FROM conversations, generate_series(1, 100) AS n"
+        )
+        await storage.rows("UPDATE conversations SET last_position = 120")
+        await storage.say("m-21", text=" \n")
+        await storage.say("m-22", text="enfin")
+        await storage.make_due()
+
+        case = (await storage.claim()).case
+
+        assert [turn.text for turn in case.turns] == [*(f"message {n}" for n in range(1, 21)), "enfin"]
+
+
 async def test_a_call_that_was_settled_stays_so(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         await storage.say()

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipelines.hours import next_at, start_of, zone_of
+from pipelines.hours import best_hour, next_at, start_of, zone_of
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,37 @@ def test_hours_may_be_written_with_either_dash() -> None:
 def test_the_first_zone_that_exists_is_taken() -> None:
     assert zone_of((None, "", "Mars/Olympus", "../etc/passwd", "Europe/Paris", "UTC")).key == "Europe/Paris"
     assert zone_of((None,)).key == "UTC"
+
+
+@pytest.mark.parametrize(
+    ("day_hours", "written", "expected"),
+    [
+        ("09:00-21:00", ["11-01T19:10", "11-02T19:40", "11-03T08:15"], "20:00"),
+        ("09:00-21:00", ["11-02T18:10", "11-01T10:10"], "19:00"),
+        ("09:00-21:00", ["11-01T10:10", "11-02T09:10"], "10:00"),
+        ("09:00-21:00", ["11-01T02:10", "11-01T02:20", "11-01T20:00", "11-01T12:59"], "13:00"),
+        ("09:00-21:00", ["11-01T02:10"], "09:00"),
+        ("09:00-21:00", [], "09:00"),
+        ("09:30-21:00", ["11-01T08:45", "11-01T08:15"], "09:30"),
+        ("18:00–02:00", ["11-01T00:10", "11-02T00:10", "11-01T12:00", "11-02T12:00", "11-03T12:00"], "01:00"),
+        ("09:00-21:00", ["07-01T17:30", "07-02T17:30", "11-01T17:30"], "19:00"),
+    ],
+    ids=[
+        "most",
+        "newest-of-equals",
+        "newest-though-earlier",
+        "outside",
+        "none-inside",
+        "nothing-written",
+        "half-past",
+        "over-midnight",
+        "summer-and-winter",
+    ],
+)
+def test_the_best_hour_is_that_in_which_the_contact_writes_most(
+    day_hours: str, written: list[str], expected: str
+) -> None:
+    """The times are in UTC; the contact lives in Paris."""
+    moments = [datetime.fromisoformat(f"2026-{moment}+00:00") for moment in written]
+
+    assert best_hour(moments, day_hours, ZoneInfo("Europe/Paris")) == time.fromisoformat(expected)

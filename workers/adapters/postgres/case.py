@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from pipelines.memory.window import first_kept
+from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
 from workers.adapters.postgres.answered import answered
@@ -31,15 +31,17 @@ CONTACT = f"ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, 
 
 SENT_KEPT = 200
 
+# What no prompt holds takes no place: system lines, notices, messages without a word.
 # A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back.
 _TURNS = sql("""
 SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq
 FROM messages m
 LEFT JOIN candidates k ON k.id = m.candidate_id
-WHERE m.conversation_id = :conversation AND m.position >= :first AND m.deleted_at IS NULL
+WHERE m.conversation_id = :conversation AND m.deleted_at IS NULL AND m.author <> 'system' AND m.kind <> 'notice'
+  AND (m.author <> 'contact' OR m.attachments IS NOT NULL OR m.text ~ '\\S')
   AND (m.candidate_id IS NULL OR k.state = 'sent' OR (k.state = 'leaving' AND EXISTS (
         SELECT 1 FROM deliveries d WHERE d.candidate_id = m.candidate_id AND d.ambiguous)))
-ORDER BY m.position
+ORDER BY m.position DESC LIMIT :most
 """)
 
 _SENT = sql(f"""
@@ -50,8 +52,8 @@ WHERE conversation_id = :conversation AND state = 'sent' ORDER BY id DESC LIMIT 
 
 async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Case:
     """`look` holds `CONTACT` and the job's `trigger` and `instruction`."""
-    first = first_kept(conversation.last_position)
-    turns = await tx.all(_TURNS, conversation=conversation.id, first=first)
+    turns = list(reversed(await tx.all(_TURNS, conversation=conversation.id, most=most_kept())))
+    first = first_kept([row.position for row in turns])
     sent = await tx.all(_SENT, conversation=conversation.id)
     covered = await answered(tx, conversation)
     return Case(
@@ -71,7 +73,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         conversation_name=conversation.name,
         job=job.id,
         trigger=Trigger(look.trigger),
-        turns=tuple(_turn(row, covered) for row in turns),
+        turns=tuple(_turn(row, covered) for row in turns if row.position >= first),
         plan=conversation.plan,
         instruction=look.instruction,
         sent_texts=tuple(row.text for row in reversed(sent) if row.kind != BubbleKind.NOTICE),

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines.llm.dialects.anthropic import to_wire
-from pipelines.memory.window import first_kept
+from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Trigger, Turn
 from schemas.llm import ModelRequest
 from tests.builders import NOON, a_case, a_turn, dialogue
@@ -187,4 +187,26 @@ def _answered(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
 
 
 def test_the_window_moves_in_steps() -> None:
-    assert [first_kept(last) for last in (1, 30, 31, 45, 46, 60, 61)] == [1, 1, 16, 16, 31, 31, 46]
+    newest = (1, 30, 31, 45, 46, 60, 61)
+
+    assert [first_kept(range(1, last + 1)) for last in newest] == [1, 1, 16, 16, 31, 31, 46]
+
+
+def test_the_window_holds_its_messages_whatever_else_takes_a_position() -> None:
+    """Every third position only is a message: the cut waits, and goes from step to step."""
+    shown = list(range(1, 300, 3))
+    windows = [shown[:count] for count in range(1, len(shown) + 1)]
+    cuts = [first_kept(window[-most_kept() :]) for window in windows]
+
+    assert cuts == [first_kept(window) for window in windows]
+    assert all(
+        len([at for at in window if at >= cut]) >= min(15, len(window))
+        for window, cut in zip(windows, cuts, strict=True)
+    )
+    assert cuts == sorted(cuts)
+    assert set(cuts) == set(range(1, 242, 15))
+
+
+def test_a_step_without_a_message_cuts_nothing() -> None:
+    assert first_kept([*range(1, 16), *range(200, 215)]) == 1
+    assert first_kept([*range(1, 16), *range(200, 216)]) == 196

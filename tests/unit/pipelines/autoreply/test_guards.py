@@ -163,6 +163,45 @@ async def test_the_third_equal_call_is_refused_whatever_the_order_of_its_argumen
     )
 
 
+async def test_equal_calls_are_counted_over_corrections_too() -> None:
+    on = stage(
+        calling(PLAN, ("send_message", {"text": "bof"})),
+        done(),
+        calling(PLAN, ("send_message", {"text": "coucou"})),
+        done(),
+        calling(PLAN, ("send_message", {"text": "coucou toi"})),
+        done(),
+        reviews=(TOO_COLD, TOO_COLD),
+    )
+
+    decision = await on.run()
+
+    assert ending(decision) == ("Reply", None)
+    assert [item["refused"] for item in on.trace(decision, TraceKind.TOOL) if item["tool"] == "set_plan"] == [
+        False,
+        False,
+        True,
+    ]
+
+
+async def test_a_call_whose_bubble_the_agent_dropped_itself_still_counts_after_a_correction() -> None:
+    same, clear = ("send_message", {"text": "coucou"}), ("clear_messages", {})
+    on = stage(
+        calling(same, clear, same, clear),
+        sending("bof"),
+        done(),
+        calling(same),
+        sending("hé"),
+        done(),
+        reviews=(TOO_COLD,),
+    )
+
+    decision = await on.run()
+
+    assert isinstance(decision, Reply)
+    assert decision.bubbles == (Bubble(BubbleKind.TEXT, "hé"),)
+
+
 async def test_an_unknown_tool_is_a_refusal_that_names_the_tools_there_are() -> None:
     on = stage(calling(("send_money", {"amount": 3})), sending("coucou"), done())
 
@@ -232,6 +271,50 @@ async def test_calls_of_a_cut_answer_are_not_made() -> None:
     assert isinstance(decision, Reply)
     assert [bubble.text for bubble in decision.bubbles] == ["whole sentence"]
     assert on.told(2) == ["Your answer was cut off before this call was complete, so it was not made. Be shorter."]
+
+
+CUT_CALL = calling(("send_message", {"text": "half a sen"}), stop=Stop.CUT)
+
+
+async def test_what_is_queued_survives_two_cuts_and_the_review_decides() -> None:
+    on = stage(sending("coucou"), CUT_CALL, CUT_CALL)
+
+    decision = await on.run()
+
+    assert isinstance(decision, Reply), decision
+    assert decision.bubbles == (Bubble(BubbleKind.TEXT, "coucou"),)
+    assert [request.task.value for request in on.heard] == ["reply", "reply", "reply", "review"]
+
+
+async def test_a_cut_with_bubbles_queued_spends_no_nudge() -> None:
+    clear = calling(("clear_messages", {}))
+    on = stage(sending("coucou"), CUT_CALL, clear, done("hm"), sending("enfin"), done())
+
+    decision = await on.run()
+
+    assert isinstance(decision, Reply), decision
+    assert decision.bubbles == (Bubble(BubbleKind.TEXT, "enfin"),)
+    assert on.told(3) == ["Your answer was cut off before this call was complete, so it was not made. Be shorter."]
+
+
+async def test_a_cut_after_the_nudge_does_not_lose_what_is_queued() -> None:
+    on = stage(done("hm"), sending("coucou"), CUT_CALL, done())
+
+    assert ending(await on.run()) == ("Reply", None)
+
+
+async def test_a_reply_that_ended_by_a_cut_can_still_be_corrected() -> None:
+    on = stage(sending("bof"), CUT_CALL, CUT_CALL, sending("coucou toi"), done(), reviews=(TOO_COLD,))
+
+    decision = await on.run()
+
+    assert isinstance(decision, Reply), decision
+    assert decision.bubbles == (Bubble(BubbleKind.TEXT, "coucou toi"),)
+    assert [text[:8] for text in on.told(4)] == ["Your ans", "[Review]"]
+
+
+async def test_calls_cut_twice_with_nothing_queued_are_a_failure_of_the_model() -> None:
+    assert ending(await stage(CUT_CALL, CUT_CALL).run()) == ("Failure", Code.MODEL_REFUSED)
 
 
 async def test_a_refusal_of_the_model_ends_the_run_at_once() -> None:

@@ -1,15 +1,16 @@
 """What becomes of a conversation: reply, silence, failure, or waiting for the provider."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
 from schemas.agent import TraceKind
+from schemas.conversation import Author
 from schemas.decisions import Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind, ModelFailure
 from schemas.llm import SettledCall, Task
-from tests.builders import a_case
+from tests.builders import NOON, a_case, a_turn
 from tests.fakes import HAIKU, calling, done, sending
 from tests.replies import stage
 
@@ -67,6 +68,22 @@ async def test_left_on_read_plans_a_follow_up_in_the_morning_of_the_contact() ->
         datetime(2026, 11, 30, 14, 0, tzinfo=UTC),
         None,
     )
+
+
+async def test_the_follow_up_is_planned_for_the_hour_at_which_the_contact_writes_most() -> None:
+    on = stage(calling(("leave_on_read", {})))
+    evening = datetime(2026, 11, 28, 19, 40, tzinfo=UTC)
+    turns = [
+        a_turn("un", position=1, at=evening, answered=True),
+        a_turn("deux", position=2, at=evening + timedelta(days=1), answered=True),
+        *(a_turn("à nous", position=n, at=NOON, author=Author.AI) for n in (3, 4, 5)),
+        a_turn("trois", position=6, at=NOON),
+    ]
+
+    decision = await on.run(a_case(turns=turns))
+
+    assert isinstance(decision, Silence)
+    assert decision.follow_up_at == datetime(2026, 11, 30, 19, 0, tzinfo=UTC)
 
 
 async def test_a_pause_lasts_until_the_time_that_was_agreed() -> None:

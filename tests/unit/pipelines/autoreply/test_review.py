@@ -90,9 +90,24 @@ async def test_errors_after_the_last_call_allowed_keep_the_version() -> None:
 
 
 async def test_a_correction_that_queues_nothing_keeps_the_version_before() -> None:
-    on = stage(sending("bof"), done(), done("It is fine as it is."), reviews=(TOO_COLD,))
+    fine = done("It is fine as it is.")
+    on = stage(sending("bof"), done(), fine, fine, reviews=(TOO_COLD,))
 
     assert texts(await on.run()) == ["bof"]
+    assert on.told(4)[-1].startswith("[Notice] Your turn ended, and nothing is queued.")
+
+
+async def test_a_correction_that_queues_nothing_is_nudged() -> None:
+    on = stage(sending("bof"), done(), done("Let me think."), sending("coucou toi"), done(), reviews=(TOO_COLD,))
+
+    assert texts(await on.run()) == ["coucou toi"]
+
+
+async def test_a_correction_is_not_nudged_in_a_run_that_was() -> None:
+    on = stage(done("hm"), sending("bof"), done(), done("It is fine as it is."), reviews=(TOO_COLD,))
+
+    assert texts(await on.run()) == ["bof"]
+    assert len(on.model.agent.heard) == 4
 
 
 async def test_a_correction_may_decide_to_stay_silent() -> None:
