@@ -352,6 +352,54 @@ async def test_failed_tries_back_off_doubling_and_end_as_a_dead_letter(database_
         )
 
 
+@pytest.mark.parametrize("kind", [FailureKind.OVERLOADED, FailureKind.SPEND_CAP, FailureKind.RATE_LIMITED])
+async def test_a_date_beside_a_failed_try_sets_the_pause_and_forgives_nothing(
+    database_url: str, kind: FailureKind
+) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        recorded = []
+        for _ in range(8):
+            await storage.make_due()
+            parked = Parked(kind, "503", counts=True, retry_after=40)
+            recorded.append(await storage.transitions.record(await storage.claim(), parked))
+
+        waits = await storage.row("SELECT bool_and((facts ->> 'pause')::float >= 40) AS kept FROM job_events")
+        letter = await storage.row("SELECT source, code, error FROM dead_letters")
+        assert (recorded[-1], [type(was) for was in recorded[:-1]], waits, letter) == (
+            Ended(JobState.FAILED, Code.MODELS_FAILED),
+            [Requeued] * 7,
+            {"kept": True},
+            {"source": "job", "code": "AR-520", "error": "503"},
+        )
+
+
+async def test_a_dated_429_never_wears_a_job_out(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        for _ in range(9):
+            await storage.make_due()
+            parked = Parked(FailureKind.RATE_LIMITED, "429", counts=False, retry_after=40)
+            await storage.transitions.record(await storage.claim(), parked)
+
+        job = await storage.job()
+        assert (job["state"], job["tries"], job["code"]) == ("queued", 0, None)
+
+
+@pytest.mark.parametrize(("chance", "pause"), [(0.0, 40.0), (0.5, 45.0), (1.0, 50.0)])
+async def test_jobs_sent_away_together_come_back_over_a_quarter_more(
+    database_url: str, chance: float, pause: float
+) -> None:
+    async with a_storage(database_url, chance=lambda: chance) as storage:
+        await storage.say()
+        parked = Parked(FailureKind.RATE_LIMITED, "429", counts=False, retry_after=40)
+
+        await storage.transitions.record(await storage.claim(), parked)
+
+        row = await storage.row("SELECT EXTRACT(EPOCH FROM due_at - clock_timestamp()) AS wait FROM jobs")
+        assert pause - 2 < float(row["wait"]) <= pause
+
+
 @pytest.mark.parametrize("kind", [FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW])
 async def test_what_no_try_can_mend_fails_at_once(database_url: str, kind: FailureKind) -> None:
     async with a_storage(database_url) as storage:
