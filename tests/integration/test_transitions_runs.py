@@ -1,5 +1,6 @@
 """A reply worker's life: claim, save, overtaken, pinned, lost, parked, given back, poison; and what it cost."""
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -421,6 +422,34 @@ async def test_a_drained_run_is_kept_and_due_at_once(database_url: str) -> None:
         assert (again.resume.run, len(again.resume.steps), again.fence) == (1, 1, 3)
         await storage.transitions.give_back(claim)
         assert (await job_facts(storage))["state"] == "running"
+
+
+async def test_what_was_worked_before_a_pause_counts_against_the_limit(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        parked = Parked(FailureKind.OVERLOADED, "529", counts=True, active_seconds=70.5)
+        await storage.transitions.record(await thinking(storage, calls=2), parked)
+        await storage.make_due()
+
+        again = await storage.claim()
+        await storage.transitions.record(again, replace(parked, active_seconds=60.0))
+        await storage.make_due()
+
+        assert (again.resume.active_seconds, (await storage.claim()).resume.active_seconds) == (70.5, 70.5)
+
+
+async def test_what_was_worked_before_a_drain_counts_over_every_claim(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        worked = []
+        for _ in range(2):
+            claim = await storage.claim()
+            began = claim.case.now - timedelta(seconds=30)
+            await storage.transitions.give_back(replace(claim, case=replace(claim.case, now=began)))
+            worked.append((await storage.row("SELECT active_seconds FROM runs"))["active_seconds"])
+
+        resumed = (await storage.claim()).resume
+        assert (30 <= worked[0] < 40, 60 <= worked[1] < 80, resumed.active_seconds) == (True, True, worked[1])
 
 
 async def test_a_reservation_that_was_not_used_is_forgotten(database_url: str) -> None:

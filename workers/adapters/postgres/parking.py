@@ -25,7 +25,8 @@ WITH parked AS (
   WHERE id = :job AND fence = :fence AND state = 'running'
   RETURNING id, due_at
 ), kept AS (
-  UPDATE runs SET {TRACED} WHERE job_id = :job AND outcome IS NULL AND EXISTS (SELECT 1 FROM parked)
+  UPDATE runs SET active_seconds = GREATEST(active_seconds, :active_seconds), {TRACED}
+  WHERE job_id = :job AND outcome IS NULL AND EXISTS (SELECT 1 FROM parked)
 ), told AS ({EVENT.format(of="parked", frm="'running'", to="'queued'")})
 SELECT due_at FROM parked
 """)
@@ -47,6 +48,7 @@ async def park(tx: Transaction, conversation: Locked, job: Job, parked: Parked) 
         tries=tries,
         pause=pause,
         reason=parked.kind.value,
+        active_seconds=parked.active_seconds,
         trace=traced(parked.trace),
         who="worker",
         why=parked.kind.value,

@@ -9,7 +9,7 @@ from schemas.agent import TraceKind
 from schemas.decisions import Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind, ModelFailure
 from schemas.llm import SettledCall, Task
-from tests.builders import a_case
+from tests.builders import a_case, a_resume
 from tests.fakes import HAIKU, calling, done, sending
 from tests.replies import stage
 
@@ -112,6 +112,15 @@ async def test_a_provider_that_cannot_answer_now_parks_the_run(
         retry_after,
         SettledCall("7.2.1", Task.REPLY, HAIKU, failure.kind.value, cost_usd=cost, unknown=unknown),  # type: ignore[arg-type]
     )
+
+
+async def test_a_parked_run_says_how_long_it_has_worked() -> None:
+    on = stage(sending("coucou", takes=10.0), ModelFailure(FailureKind.OVERLOADED, "529"))
+
+    decision = await on.run(resume=a_resume(active_seconds=100.0))
+
+    assert isinstance(decision, Parked)
+    assert decision.active_seconds == 110.0
 
 
 async def test_the_deadline_is_a_failure_whose_cost_nobody_knows() -> None:
