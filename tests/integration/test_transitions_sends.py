@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.claims import Accepted, Endpoint, Posted, Posting, Refused, Unknown
+from schemas.conversation import Author
 from schemas.jobs import DelayedSend, Deliver
 from schemas.settings import Settings
 from tests.builders_storage import WEBHOOK, Storage, a_reply, a_storage
@@ -340,6 +341,30 @@ async def test_an_ambiguous_bubble_is_never_recalled_and_goes_ten_minutes_withou
                 "lines": ["un"],
             },
             [],
+        )
+
+
+@pytest.mark.parametrize(
+    ("posted", "said"), [(Unknown("timed out"), ["un"]), (NEVER, [])], ids=["ambiguous", "refused"]
+)
+async def test_the_model_is_shown_what_was_given_up_but_may_have_arrived(
+    database_url: str, posted: Posted, said: list[str]
+) -> None:
+    async with a_storage(database_url) as storage:
+        posting = await leaving(storage, "un")
+        await storage.rows("UPDATE deliveries SET first_attempt_at = clock_timestamp() - interval '2 days'")
+        await storage.transitions.settle(posting, posted)
+        given_up = await state(storage)
+        await storage.say("m-2")
+
+        case = (await storage.claim()).case
+
+        shown = [turn.text for turn in case.turns if turn.author is Author.AI]
+        assert (given_up["bubbles"], shown, list(case.sent_texts), case.replies_last_minute) == (
+            ["failed"],
+            said,
+            said,
+            len(said),
         )
 
 
