@@ -1,13 +1,14 @@
 """A reply worker's life: claim, save, overtaken, pinned, lost, parked, given back, poison; and what it cost."""
 
+import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from schemas.agent import Kept, SavedStep
+from schemas.agent import Kept, SavedStep, TraceItem, TraceKind
 from schemas.claims import Accepted, Claim, Ended, JobState, Lost, Requeued, Unknown
 from schemas.conversation import Author, Trigger
 from schemas.decisions import Failure, Parked, Stopped
@@ -436,6 +437,20 @@ async def test_what_was_worked_before_a_pause_counts_against_the_limit(database_
         await storage.make_due()
 
         assert (again.resume.active_seconds, (await storage.claim()).resume.active_seconds) == (70.5, 70.5)
+
+
+async def test_the_trace_of_a_run_that_was_parked_twice_is_kept_as_it_was_written(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        items = [TraceItem(1, TraceKind.NOTE, datetime(2026, 11, 30, 12, n, tzinfo=UTC), {"note": n}) for n in range(3)]
+        for found in (items[:2], items[2:], []):
+            parked = Parked(FailureKind.OVERLOADED, "529", counts=True, trace=tuple(found))
+            await storage.transitions.record(await storage.claim(), parked)
+            await storage.make_due()
+
+        row = await storage.row("SELECT CAST(trace AS text) AS trace FROM runs")
+
+        assert json.dumps(json.loads(row["trace"])) == json.dumps([item.shown() for item in items])
 
 
 async def test_what_was_worked_before_a_drain_counts_over_every_claim(database_url: str) -> None:
