@@ -71,13 +71,14 @@ class Parked:
     """The provider cannot answer now: the job waits in the database, the run is kept, the worker is free.
 
     `counts` says whether this was a failed try (a 429 with a date is not). `retry_after` in seconds, if the provider
-    named one.
+    named one. `active_seconds` is what the run has worked so far, over all its claims: the wait does not count.
     """
 
     kind: FailureKind
     sentence: str
     counts: bool
     retry_after: float | None = None
+    active_seconds: float = 0.0
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
 

@@ -1,7 +1,8 @@
 """A migrated database with one organisation and persona, the real transitions on it, and short ways to look at it."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -161,10 +162,11 @@ async def a_storage(
     settings: Settings | None = None,
     pool_size: int = 8,
     kind: type[Transitions] = Transitions,
+    chance: Callable[[], float] = random.random,
 ) -> AsyncIterator[Storage]:
     database = Database(database_url, pool_size=pool_size)
     courier = HeardCourier()
-    transitions = kind(database, settings or Settings(), courier, "tests")
+    transitions = kind(database, settings or Settings(), courier, "tests", chance)
     try:
         async with database.transaction() as connection:
             spec = OrganizationSpec.model_validate({"webhook": WEBHOOK} | (organization or {}))

@@ -46,20 +46,20 @@ class ReplyPipeline:
             return silence
         limits = parameters.resolve(self.settings, case.organization.spec.agent, case.persona.spec.agent)
         trace = Trace(self.clock)
+        timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
         try:
-            composition = self._composition(case, resume, keep, limits, trace)
+            composition = self._composition(case, resume, keep, limits, timer, trace)
             return await composition.compose()
         except RunTakenAway:
             return Stopped()
         except NoModel as missing:
             return Failure(Code.MODELS_FAILED, str(missing), trace.take())
         except CallFailed as failed:
-            return _unanswered(failed, trace, limits)
+            return _unanswered(failed, trace, timer)
 
     def _composition(
-        self, case: Case, resume: Resume, keep: Keep, limits: AgentParameters, trace: Trace
+        self, case: Case, resume: Resume, keep: Keep, limits: AgentParameters, timer: Timer, trace: Trace
     ) -> Composition:
-        timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
         calls = Calls(resume, keep, self.models, Purse(self.prices, limits.max_tokens_per_turn), timer, trace)
         _note_switches(case, limits, trace)
         caching = self.settings.prompt_caching_enabled
@@ -89,10 +89,10 @@ def _note_switches(case: Case, limits: AgentParameters, trace: Trace) -> None:
         trace.note("the review is switched off (UseRedactionValidation): honesty alone is checked")
 
 
-def _unanswered(failed: CallFailed, trace: Trace, limits: AgentParameters) -> Decision:
+def _unanswered(failed: CallFailed, trace: Trace, timer: Timer) -> Decision:
     kind, sentence = failed.failure.kind, failed.failure.sentence
     if kind is FailureKind.DEADLINE:
-        rule = f"{limits.timeout_seconds:g} seconds of work are over (TimeoutSeconds)"
+        rule = f"{timer.limit:g} seconds of work are over (TimeoutSeconds)"
         trace.guard(Code.TIMEOUT, rule)
         return Failure(Code.TIMEOUT, rule, trace.take(), failed.settled)
     trace.note("the model did not answer", failure=kind.value, sentence=sentence)
@@ -100,4 +100,4 @@ def _unanswered(failed: CallFailed, trace: Trace, limits: AgentParameters) -> De
         return Failure(Code.MODELS_FAILED, sentence, trace.take(), failed.settled)
     retry_after = failed.failure.retry_after
     dated = kind is FailureKind.RATE_LIMITED and retry_after is not None
-    return Parked(kind, sentence, not dated, retry_after, trace.take(), failed.settled)
+    return Parked(kind, sentence, not dated, retry_after, timer.active, trace.take(), failed.settled)

@@ -125,6 +125,8 @@ async def everything_hot(storage: Storage) -> None:
     await transitions.approve(storage.org, job, "zoe")
     await transitions.cancel(storage.org, job, "zoe")
     await transitions.release("tests")
+    await storage.say("m-7", conversation="new-1", contact={"id": "f5"})
+    await storage.say("m-8", conversation="new-2", contact={"id": "new"})
 
 
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from schemas.claims import Accepted, Unknown
+from schemas.http import MessagePatch
 from schemas.jobs import AutoReply, DelayedSend
 from tests.builders_storage import Storage, a_call, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
@@ -35,6 +36,33 @@ async def test_a_message_in_a_known_conversation(database_url: str) -> None:
             await storage.say("m-4")
 
         assert (len(debounced), len(superseding), len(plain)) == (5, 6, 4)
+
+
+async def test_the_first_message_of_a_conversation(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        with counted(storage) as very_first:
+            await storage.say()
+        with counted(storage) as another_contact:
+            await storage.say("m-2", conversation="c-2", contact={"id": "fan-8"})
+        with counted(storage) as known_contact:
+            await storage.say("m-3", conversation="c-3", contact={"id": "fan-8", "locale": "fr"})
+
+        assert (len(very_first), len(another_contact), len(known_contact)) == (6, 5, 6)
+
+
+async def test_an_edit_and_a_delete(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        await storage.say("m-2")
+        with counted(storage) as edited:
+            await storage.transitions.edit_message(storage.org, "m-1", MessagePatch(text="x"))
+        await storage.transitions.record(await storage.claim(), a_reply("un"))
+        with counted(storage) as superseding:
+            await storage.transitions.edit_message(storage.org, "m-1", MessagePatch(text="y"))
+        with counted(storage) as deleted:
+            await storage.transitions.delete_message(storage.org, "m-1")
+
+        assert (len(edited), len(superseding), len(deleted)) == (6, 6, 6)
 
 
 async def test_one_iteration_is_one_statement(database_url: str) -> None:

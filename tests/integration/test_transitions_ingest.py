@@ -222,6 +222,32 @@ async def test_the_same_id_for_eight_conversations_at_once_is_one_message(databa
         assert [(row["inbound_seq"], row["messages"]) for row in rows] == [(1, 1)] * 7 + [(2, 2)]
 
 
+async def test_a_new_contact_in_eight_new_conversations_at_once_is_one_contact(database_url: str) -> None:
+    async with a_storage(database_url, SLOW, pool_size=8) as storage:
+        said = await asyncio.gather(*(storage.say(f"m-{n}", conversation=f"c-{n}") for n in range(8)))
+
+        counts = await storage.row(
+            "SELECT count(*) AS conversations, count(DISTINCT contact_id) AS theirs,"
+            " (SELECT count(*) FROM contacts) AS contacts FROM conversations"
+        )
+        assert counts == {"conversations": 8, "theirs": 1, "contacts": 1}
+        assert [answer.duplicate for answer in said] == [False] * 8
+
+
+async def test_a_new_conversation_claimed_by_eight_contacts_at_once_is_the_first_ones(database_url: str) -> None:
+    async with a_storage(database_url, SLOW, pool_size=8) as storage:
+        said = await asyncio.gather(
+            *(storage.say(f"m-{n}", contact={"id": f"fan-{n}"}) for n in range(8)), return_exceptions=True
+        )
+
+        rows = await storage.rows("SELECT ct.id FROM contacts ct JOIN conversations c ON c.contact_id = ct.id")
+        counts = await storage.row(
+            "SELECT (SELECT count(*) FROM contacts) AS contacts, (SELECT count(*) FROM messages) AS messages"
+        )
+        refused = [answer for answer in said if isinstance(answer, Conflict)]
+        assert (len(rows), counts, len(refused)) == (1, {"contacts": 1, "messages": 1}, 7)
+
+
 async def test_contact_facts_are_merged_last_wins(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         await storage.say(contact={"id": "fan-7", "name": "Léo", "locale": "fr", "profile": {"a": 1, "b": 1}})

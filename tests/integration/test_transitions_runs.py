@@ -1,12 +1,14 @@
 """A reply worker's life: claim, save, overtaken, pinned, lost, parked, given back, poison; and what it cost."""
 
-from datetime import timedelta
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from schemas.agent import Kept, SavedStep
+from schemas.agent import Kept, SavedStep, TraceItem, TraceKind
 from schemas.claims import Accepted, Claim, Ended, JobState, Lost, Requeued, Unknown
 from schemas.conversation import Author, Trigger
 from schemas.decisions import Failure, Parked, Stopped
@@ -352,6 +354,54 @@ async def test_failed_tries_back_off_doubling_and_end_as_a_dead_letter(database_
         )
 
 
+@pytest.mark.parametrize("kind", [FailureKind.OVERLOADED, FailureKind.SPEND_CAP, FailureKind.RATE_LIMITED])
+async def test_a_date_beside_a_failed_try_sets_the_pause_and_forgives_nothing(
+    database_url: str, kind: FailureKind
+) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        recorded = []
+        for _ in range(8):
+            await storage.make_due()
+            parked = Parked(kind, "503", counts=True, retry_after=40)
+            recorded.append(await storage.transitions.record(await storage.claim(), parked))
+
+        waits = await storage.row("SELECT bool_and((facts ->> 'pause')::float >= 40) AS kept FROM job_events")
+        letter = await storage.row("SELECT source, code, error FROM dead_letters")
+        assert (recorded[-1], [type(was) for was in recorded[:-1]], waits, letter) == (
+            Ended(JobState.FAILED, Code.MODELS_FAILED),
+            [Requeued] * 7,
+            {"kept": True},
+            {"source": "job", "code": "AR-520", "error": "503"},
+        )
+
+
+async def test_a_dated_429_never_wears_a_job_out(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        for _ in range(9):
+            await storage.make_due()
+            parked = Parked(FailureKind.RATE_LIMITED, "429", counts=False, retry_after=40)
+            await storage.transitions.record(await storage.claim(), parked)
+
+        job = await storage.job()
+        assert (job["state"], job["tries"], job["code"]) == ("queued", 0, None)
+
+
+@pytest.mark.parametrize(("chance", "pause"), [(0.0, 40.0), (0.5, 45.0), (1.0, 50.0)])
+async def test_jobs_sent_away_together_come_back_over_a_quarter_more(
+    database_url: str, chance: float, pause: float
+) -> None:
+    async with a_storage(database_url, chance=lambda: chance) as storage:
+        await storage.say()
+        parked = Parked(FailureKind.RATE_LIMITED, "429", counts=False, retry_after=40)
+
+        await storage.transitions.record(await storage.claim(), parked)
+
+        row = await storage.row("SELECT EXTRACT(EPOCH FROM due_at - clock_timestamp()) AS wait FROM jobs")
+        assert pause - 2 < float(row["wait"]) <= pause
+
+
 @pytest.mark.parametrize("kind", [FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW])
 async def test_what_no_try_can_mend_fails_at_once(database_url: str, kind: FailureKind) -> None:
     async with a_storage(database_url) as storage:
@@ -373,6 +423,48 @@ async def test_a_drained_run_is_kept_and_due_at_once(database_url: str) -> None:
         assert (again.resume.run, len(again.resume.steps), again.fence) == (1, 1, 3)
         await storage.transitions.give_back(claim)
         assert (await job_facts(storage))["state"] == "running"
+
+
+async def test_what_was_worked_before_a_pause_counts_against_the_limit(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        parked = Parked(FailureKind.OVERLOADED, "529", counts=True, active_seconds=70.5)
+        await storage.transitions.record(await thinking(storage, calls=2), parked)
+        await storage.make_due()
+
+        again = await storage.claim()
+        await storage.transitions.record(again, replace(parked, active_seconds=60.0))
+        await storage.make_due()
+
+        assert (again.resume.active_seconds, (await storage.claim()).resume.active_seconds) == (70.5, 70.5)
+
+
+async def test_the_trace_of_a_run_that_was_parked_twice_is_kept_as_it_was_written(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        items = [TraceItem(1, TraceKind.NOTE, datetime(2026, 11, 30, 12, n, tzinfo=UTC), {"note": n}) for n in range(3)]
+        for found in (items[:2], items[2:], []):
+            parked = Parked(FailureKind.OVERLOADED, "529", counts=True, trace=tuple(found))
+            await storage.transitions.record(await storage.claim(), parked)
+            await storage.make_due()
+
+        row = await storage.row("SELECT CAST(trace AS text) AS trace FROM runs")
+
+        assert json.dumps(json.loads(row["trace"])) == json.dumps([item.shown() for item in items])
+
+
+async def test_what_was_worked_before_a_drain_counts_over_every_claim(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        worked = []
+        for _ in range(2):
+            claim = await storage.claim()
+            began = claim.case.now - timedelta(seconds=30)
+            await storage.transitions.give_back(replace(claim, case=replace(claim.case, now=began)))
+            worked.append((await storage.row("SELECT active_seconds FROM runs"))["active_seconds"])
+
+        resumed = (await storage.claim()).resume
+        assert (30 <= worked[0] < 40, 60 <= worked[1] < 80, resumed.active_seconds) == (True, True, worked[1])
 
 
 async def test_a_reservation_that_was_not_used_is_forgotten(database_url: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.claims import Accepted, Endpoint, Posted, Posting, Refused, Unknown
+from schemas.conversation import Author
 from schemas.jobs import DelayedSend, Deliver
 from schemas.settings import Settings
 from tests.builders_storage import WEBHOOK, Storage, a_reply, a_storage
@@ -343,6 +344,56 @@ async def test_an_ambiguous_bubble_is_never_recalled_and_goes_ten_minutes_withou
         )
 
 
+@pytest.mark.parametrize(
+    ("posted", "said"), [(Unknown("timed out"), ["un"]), (NEVER, [])], ids=["ambiguous", "refused"]
+)
+async def test_the_model_is_shown_what_was_given_up_but_may_have_arrived(
+    database_url: str, posted: Posted, said: list[str]
+) -> None:
+    async with a_storage(database_url) as storage:
+        posting = await leaving(storage, "un")
+        await storage.rows("UPDATE deliveries SET first_attempt_at = clock_timestamp() - interval '2 days'")
+        await storage.transitions.settle(posting, posted)
+        given_up = await state(storage)
+        await storage.say("m-2")
+
+        case = (await storage.claim()).case
+
+        shown = [turn.text for turn in case.turns if turn.author is Author.AI]
+        assert (given_up["bubbles"], shown, list(case.sent_texts), case.replies_last_minute) == (
+            ["failed"],
+            said,
+            said,
+            len(said),
+        )
+
+
+async def test_a_job_that_was_offered_too_early_waits_for_the_clock_again(database_url: str) -> None:
+    async with a_storage(database_url, {"control_window_seconds": 60}) as storage:
+        await storage.hold("un")
+        await storage.rows("UPDATE jobs SET dispatched_at = clock_timestamp()")
+        before = (await storage.job())["due_at"]
+
+        assert await storage.try_send() is None
+
+        job = await storage.job()
+        assert (job["state"], job["dispatched_at"], job["due_at"]) == ("held", None, before)
+
+
+async def test_a_notice_that_was_accepted_is_remembered_with_the_contact(database_url: str) -> None:
+    async with a_storage(database_url, {"disclosure": {"notice": True}}) as storage:
+        await storage.hold("un")
+        noticed = []
+        for _ in range(2):
+            await storage.make_due()
+            await storage.transitions.settle(await storage.send(), Accepted())
+            noticed.append(await storage.row("SELECT noticed_at FROM contacts"))
+
+        sent = await storage.row("SELECT min(sent_at) AS noticed_at FROM candidates")
+        assert [abs(then["noticed_at"] - sent["noticed_at"]) < timedelta(seconds=1) for then in noticed] == [True] * 2
+        assert noticed[0] == noticed[1]
+
+
 async def test_the_next_job_waits_for_the_bubble_that_is_still_out(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         await storage.transitions.settle(await leaving(storage, "un"), Unknown("timed out"))
@@ -352,9 +403,9 @@ async def test_the_next_job_waits_for_the_bubble_that_is_still_out(database_url:
         assert await storage.try_send() is None
 
         waits = await storage.row(
-            "SELECT j.due_at > d.due_at AS after_it, j.dispatched_at FROM jobs j, deliveries d WHERE j.state = 'held'"
+            "SELECT j.due_at - d.due_at AS after_it, j.dispatched_at FROM jobs j, deliveries d WHERE j.state = 'held'"
         )
-        assert waits == {"after_it": True, "dispatched_at": None}
+        assert waits == {"after_it": timedelta(milliseconds=20), "dispatched_at": None}
         await storage.transitions.settle(await retry(storage), Accepted())
         await storage.make_due()
         assert json.loads((await storage.send()).body)["data"]["text"] == "deux"

@@ -18,6 +18,14 @@ async def drafted(storage: Storage, conversation: str, *kinds: BubbleKind) -> No
     await storage.transitions.record(await storage.claim(), Reply(bubbles))
 
 
+GIVEN_UP = """
+WITH over AS (UPDATE candidates SET state = 'failed', left_at = clock_timestamp() RETURNING *)
+INSERT INTO deliveries (webhook_id, type, org_id, conversation_id, job_id, candidate_id, queue, body, state, ambiguous)
+SELECT 'wh_' || id, 'message.send', org_id, conversation_id, job_id, id, 'send', '{}', 'failed', ordinal > 0 FROM over
+"""
+"""The first was clearly refused; the second, a text, and the third may have arrived."""
+
+
 @pytest.mark.parametrize(
     ("happened", "count"),
     [
@@ -25,6 +33,7 @@ async def drafted(storage: Storage, conversation: str, *kinds: BubbleKind) -> No
         ("UPDATE candidates SET state = 'sent', left_at = clock_timestamp() - interval '25 hours'", 0),
         ("UPDATE candidates SET state = 'recalled'", 0),
         ("SELECT 'they wait in another conversation'", 2),
+        (GIVEN_UP, 1),
     ],
 )
 async def test_voices_of_24_hours_in_all_conversations_of_the_contact(

@@ -3,11 +3,14 @@
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Transaction, sql
 
-_COVERED = sql("""
-SELECT inbound_seq FROM jobs
-WHERE conversation_id = :conversation AND kind <> 'delivery' AND state IN ('sent', 'silent')
-ORDER BY id DESC LIMIT 1
-""")
+COVERED = """COALESCE((
+  SELECT aj.inbound_seq FROM jobs aj
+  WHERE aj.conversation_id = :conversation AND aj.kind <> 'delivery' AND aj.state IN ('sent', 'silent')
+  ORDER BY aj.id DESC LIMIT 1
+), 0)"""
+"""The count that the newest reply or silence covers."""
+
+_COVERED = sql(f"SELECT {COVERED} AS covered")
 
 NOTHING_LEFT = sql("""
 SELECT NOT EXISTS (
@@ -19,5 +22,5 @@ SELECT NOT EXISTS (
 
 async def answered(tx: Transaction, conversation: Locked) -> int:
     """What the contact did up to this count needs no reply any more."""
-    row = await tx.one(_COVERED, conversation=conversation.id)
-    return max(conversation.operator_seq, row.inbound_seq if row else 0)
+    covered: int = (await tx.the(_COVERED, conversation=conversation.id)).covered
+    return max(conversation.operator_seq, covered)

@@ -13,11 +13,17 @@ from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 SPOKEN_LOOKED_AT = 500
 
+# A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back: also
+# one that was given up since.
+_MAY_BE_SHOWN = "EXISTS (SELECT 1 FROM deliveries d WHERE d.candidate_id = k.id AND d.ambiguous)"
+_SAID = f"(k.state = 'sent' OR {_MAY_BE_SHOWN})"
+
 # Asked in the row that is read anyway. The newest bubbles of each conversation are looked at, whatever its length.
 _VOCALS_TODAY = f"""(
   SELECT count(*) FROM conversations vc CROSS JOIN LATERAL (
-    (SELECT vk.kind, vk.left_at FROM candidates vk WHERE vk.conversation_id = vc.id AND vk.state = 'sent'
-     ORDER BY vk.id DESC LIMIT {SPOKEN_LOOKED_AT})
+    (SELECT k.kind, k.left_at FROM candidates k
+     WHERE k.conversation_id = vc.id AND (k.state = 'sent' OR (k.state = 'failed' AND {_MAY_BE_SHOWN}))
+     ORDER BY k.id DESC LIMIT {SPOKEN_LOOKED_AT})
     UNION ALL
     SELECT vk.kind, clock_timestamp() FROM jobs vj JOIN candidates vk ON vk.job_id = vj.id
     WHERE vj.conversation_id = vc.id AND vj.kind <> 'delivery' AND vj.state IN {LIVE} AND vj.id <> j.id
@@ -32,21 +38,19 @@ CONTACT = f"ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, 
 SENT_KEPT = 200
 
 # What no prompt holds takes no place: system lines, notices, messages without a word.
-# A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back.
-_TURNS = sql("""
+_TURNS = sql(f"""
 SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq
 FROM messages m
 LEFT JOIN candidates k ON k.id = m.candidate_id
 WHERE m.conversation_id = :conversation AND m.deleted_at IS NULL AND m.author <> 'system' AND m.kind <> 'notice'
   AND (m.author <> 'contact' OR m.attachments IS NOT NULL OR m.text ~ '\\S')
-  AND (m.candidate_id IS NULL OR k.state = 'sent' OR (k.state = 'leaving' AND EXISTS (
-        SELECT 1 FROM deliveries d WHERE d.candidate_id = m.candidate_id AND d.ambiguous)))
+  AND (m.candidate_id IS NULL OR {_SAID})
 ORDER BY m.position DESC LIMIT :most
 """)
 
 _SENT = sql(f"""
-SELECT text, kind, job_id, left_at FROM candidates
-WHERE conversation_id = :conversation AND state = 'sent' ORDER BY id DESC LIMIT {SENT_KEPT}
+SELECT k.text, k.kind, k.job_id, k.left_at FROM candidates k
+WHERE k.conversation_id = :conversation AND {_SAID} ORDER BY k.id DESC LIMIT {SENT_KEPT}
 """)
 
 

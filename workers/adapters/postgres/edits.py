@@ -2,40 +2,47 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 from pipelines.ingestion.normalise import must_hold_something
 from schemas.claims import JobState, NoJob
+from schemas.conversation import Author
 from schemas.errors import Code, NotFound
 from schemas.http import AttachmentIn, Ingested, MessagePatch
 from schemas.ids import JobId, OrgId, reference
 from workers.adapters.postgres import inbound
-from workers.adapters.postgres.answered import NOTHING_LEFT, answered
+from workers.adapters.postgres.answered import COVERED, NOTHING_LEFT
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
-from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
+from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_message
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-_WHERE = sql("SELECT conversation_id FROM messages WHERE org_id = :org AND name = :name")
-
 _LOOK = sql(f"""
-SELECT m.id, m.author, m.seq, m.text, m.attachments, m.deleted_at, m.job_id, {CONTACT_FLAGS}, {JOB}
+SELECT m.id, m.author, m.seq, m.text, m.attachments, m.deleted_at, m.job_id, {COVERED} AS covered,
+       {CONTACT_FLAGS}, {JOB}
 FROM messages m
 JOIN contacts ct ON ct.id = :contact
 LEFT JOIN jobs j ON j.conversation_id = :conversation AND j.kind <> 'delivery' AND j.state IN {LIVE}
 WHERE m.org_id = :org AND m.name = :name
 """)
 
-_EDIT = sql("""
+# What the contact changes counts as something new said; what is an operator's does not.
+_COUNTED = """
+WITH counted AS (
+  UPDATE conversations
+  SET inbound_seq = inbound_seq + 1, last_inbound_at = clock_timestamp(), follow_up_at = NULL
+  WHERE id = :conversation AND :from_contact
+)
+"""
+
+_EDIT = sql(f"""
+{_COUNTED}
 UPDATE messages SET text = :text, attachments = CAST(:attachments AS json), edited_at = clock_timestamp()
 WHERE id = :message
 """)
 
-_DELETE = sql("""
+_DELETE = sql(f"""
+{_COUNTED}
 UPDATE messages SET text = '', attachments = NULL, deleted_at = clock_timestamp() WHERE id = :message
-""")
-
-_COUNT = sql("""
-UPDATE conversations SET inbound_seq = :seq, last_inbound_at = clock_timestamp(), follow_up_at = NULL
-WHERE id = :conversation
 """)
 
 _ANSWERED_BY = sql("UPDATE messages SET job_id = :job, reason = :reason WHERE id = :message")
@@ -51,7 +58,7 @@ async def edit(tx: Transaction, org: OrgId, name: str, patch: MessagePatch) -> I
     attachments = stored if patch.attachments is None else patch.attachments
     must_hold_something(words, attachments)
     kept = json.dumps([item.model_dump() for item in attachments]) if attachments else None
-    await tx.run(_EDIT, message=message.id, text=words, attachments=kept)
+    await tx.run(_EDIT, text=words, attachments=kept, **_counts(conversation, message))
     return await _follow(tx, conversation, message, name)
 
 
@@ -60,24 +67,30 @@ async def delete(tx: Transaction, org: OrgId, name: str) -> Ingested:
     conversation, message = await _find(tx, org, name)
     if message.deleted_at is not None:
         return _answer(conversation, name, message.job_id, None, duplicate=True)
-    await tx.run(_DELETE, message=message.id)
+    await tx.run(_DELETE, **_counts(conversation, message))
     return await _follow(tx, conversation, message, name)
 
 
 async def _find(tx: Transaction, org: OrgId, name: str) -> tuple[Locked, Row]:
-    where = await tx.one(_WHERE, org=org, name=name)
-    conversation = None if where is None else await lock(tx, where.conversation_id)
+    conversation = await lock_of_message(tx, org, name)
     if conversation is None:
         raise NotFound("no such message")
     message = await tx.the(_LOOK, org=org, name=name, contact=conversation.contact_id, conversation=conversation.id)
     return conversation, message
 
 
+def _counts(conversation: Locked, message: Row) -> dict[str, Any]:
+    return {
+        "message": message.id,
+        "conversation": conversation.id,
+        "from_contact": message.author == Author.CONTACT,
+    }
+
+
 async def _follow(tx: Transaction, conversation: Locked, message: Row, name: str) -> Ingested:
-    if message.author != "contact":
+    if message.author != Author.CONTACT:
         return _answer(conversation, name, None, NoJob.OPERATOR)
     conversation = replace(conversation, inbound_seq=conversation.inbound_seq + 1)
-    await tx.run(_COUNT, conversation=conversation.id, seq=conversation.inbound_seq)
     job, reason = await _job_for(tx, conversation, message)
     await tx.run(_ANSWERED_BY, message=message.id, job=message.job_id if job is None else job, reason=reason)
     return _answer(conversation, name, job, reason)
@@ -87,7 +100,7 @@ async def _job_for(tx: Transaction, conversation: Locked, message: Row) -> tuple
     if (closed := conversation.closed_to_ai(message)) is not None:
         return None, closed
     job = None if message.job is None else Job.of(message)
-    covered = await answered(tx, conversation)
+    covered = max(conversation.operator_seq, message.covered)
     if job is None and message.seq <= covered:
         return None, NoJob.ANSWERED
     may_be_empty = job is None or job.state is JobState.QUEUED

@@ -58,18 +58,30 @@ class Outcome:
 async def arrive(tx: Transaction, org: OrgId, message: MessageIn) -> Ingested:
     """`message` is normalised. Raises Invalid, Conflict, SeenElsewhere."""
     conversation = await lock_by_name(tx, org, message.conversation)
+    if conversation is None:
+        conversation = await openings.open_conversation(tx, org, message)
     if conversation is None or _mismatch(conversation, message):
         if (first := await seen.answer(tx, org, message)) is not None:
             return first
-        if conversation is not None:
-            raise Conflict(f"conversation {message.conversation!r} has another {_mismatch(conversation, message)}")
-        conversation = await openings.open_conversation(tx, org, message)
+        conversation = await _opened_meanwhile(tx, org, message)
     look = await tx.the(_LOOK, org=org, name=message.id, conversation=conversation.id, contact=conversation.contact_id)
     if look.seen:
         return await seen.answer_known(tx, org, message)
     if message.contact is not None and openings.changes(look, message.contact):
         await openings.merge(tx, conversation, message.contact)
     return await _take_in(tx, conversation, look, message)
+
+
+async def _opened_meanwhile(tx: Transaction, org: OrgId, message: MessageIn) -> Locked:
+    """Another message was quicker: it made the conversation, if this one belongs there, or only the contact."""
+    conversation = await lock_by_name(tx, org, message.conversation)
+    if conversation is None:
+        conversation = await openings.open_conversation(tx, org, message)
+    if conversation is None:
+        raise await openings.refused(tx, org, message)
+    if (other := _mismatch(conversation, message)) is not None:
+        raise Conflict(f"conversation {message.conversation!r} has another {other}")
+    return conversation
 
 
 async def _take_in(tx: Transaction, conversation: Locked, look: Row, message: MessageIn) -> Ingested:

@@ -14,20 +14,29 @@ from schemas.errors import NotFound
 from schemas.ids import ContactId, ConversationId, JobId, OrgId, PersonaId
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
-_LOCK = """
-SELECT c.id, c.org_id, c.name, c.persona_id, c.contact_id, c.inbound_seq, c.last_position, c.last_inbound_at,
-       c.operator_seq, c.handled_by, c.handled_by_who, c.handled_at, c.plan, c.paused_until,
-       clock_timestamp() AS now, ct.name AS contact, o.name AS organization, o.version AS organization_version,
-       o.webhook_disabled_at, p.name AS persona, p.version AS persona_version
+LOCKED = """
+c.id, c.org_id, c.name, c.persona_id, c.contact_id, c.inbound_seq, c.last_position, c.last_inbound_at,
+c.operator_seq, c.handled_by, c.handled_by_who, c.handled_at, c.plan, c.paused_until,
+clock_timestamp() AS now, ct.name AS contact, o.name AS organization, o.version AS organization_version,
+o.webhook_disabled_at, p.name AS persona, p.version AS persona_version
+"""
+"""What `of_row` needs of the conversation `c`, its contact `ct`, organisation `o` and persona `p`."""
+
+_LOCK = f"""
+SELECT {LOCKED}
 FROM conversations c
 JOIN contacts ct ON ct.id = c.contact_id
 JOIN organizations o ON o.id = c.org_id
 JOIN personas p ON p.id = c.persona_id
-WHERE {which}
+WHERE {{which}}
 FOR NO KEY UPDATE OF c
 """
 _BY_ID = sql(_LOCK.format(which="c.id = :conversation"))
 _BY_NAME = sql(_LOCK.format(which="c.org_id = :org AND c.name = :name"))
+
+_OF_MESSAGE = sql(
+    _LOCK.format(which="c.id = (SELECT conversation_id FROM messages WHERE org_id = :org AND name = :message)")
+)
 
 _CONVERSATION_OF_JOB = sql("SELECT conversation_id, org_id FROM jobs WHERE id = :job")
 
@@ -78,12 +87,17 @@ class Locked:
 
 async def lock(tx: Transaction, conversation: int) -> Locked | None:
     row = await tx.one(_BY_ID, conversation=conversation)
-    return None if row is None else await _locked(tx, row)
+    return None if row is None else await of_row(tx, row)
 
 
 async def lock_by_name(tx: Transaction, org: OrgId, name: str) -> Locked | None:
     row = await tx.one(_BY_NAME, org=org, name=name)
-    return None if row is None else await _locked(tx, row)
+    return None if row is None else await of_row(tx, row)
+
+
+async def lock_of_message(tx: Transaction, org: OrgId, message: str) -> Locked | None:
+    row = await tx.one(_OF_MESSAGE, org=org, message=message)
+    return None if row is None else await of_row(tx, row)
 
 
 async def lock_of_job(tx: Transaction, org: OrgId | None, job: JobId) -> Locked:
@@ -97,9 +111,11 @@ async def lock_of_job(tx: Transaction, org: OrgId | None, job: JobId) -> Locked:
     return locked
 
 
-async def _locked(tx: Transaction, row: Row) -> Locked:
-    organization = await tx.specs.organization(tx.connection, row.org_id, row.organization_version)
-    persona = await tx.specs.persona(tx.connection, row.persona_id, row.persona_version)
+async def of_row(tx: Transaction, row: Row) -> Locked:
+    """`row` holds `LOCKED` of a conversation that is locked, or was made here and is nobody else's yet."""
+    organization, persona = await tx.specs.pair(
+        tx.connection, (row.org_id, row.organization_version), (row.persona_id, row.persona_version)
+    )
     return Locked(
         id=ConversationId(row.id),
         org=OrgId(row.org_id),

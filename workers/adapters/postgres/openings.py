@@ -6,21 +6,37 @@ from typing import Any
 from schemas.errors import Invalid
 from schemas.http import ContactIn, MessageIn
 from schemas.ids import OrgId
-from workers.adapters.postgres.locks import Locked, lock_by_name
+from workers.adapters.postgres.locks import LOCKED, Locked, of_row
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 _PERSONA = sql("SELECT id FROM personas WHERE org_id = :org AND name = :name")
 
-_CONTACT = sql("""
-INSERT INTO contacts (org_id, name, display_name, locale, timezone, profile)
-VALUES (:org, :name, :display_name, :locale, :timezone, CAST(:profile AS jsonb))
-ON CONFLICT (org_id, name) DO NOTHING
-""")
-
-_CONVERSATION = sql("""
-INSERT INTO conversations (org_id, persona_id, contact_id, name)
-SELECT :org, :persona, id, :name FROM contacts WHERE org_id = :org AND name = :contact
-ON CONFLICT (org_id, name) DO NOTHING
+# One round trip for what a first message needs. A contact or a conversation that somebody makes at this moment is
+# waited for and then left alone: a lock on the one, taken here while waiting for the other, could close a ring.
+_OPEN = sql(f"""
+WITH wanted AS (
+  SELECT id FROM personas
+  WHERE org_id = :org AND name = :persona
+    AND NOT EXISTS (SELECT 1 FROM messages WHERE org_id = :org AND name = :message)
+), known AS (
+  SELECT id FROM contacts WHERE org_id = :org AND name = :contact
+), met AS (
+  INSERT INTO contacts (org_id, name, display_name, locale, timezone, profile)
+  SELECT :org, :contact, :display_name, :locale, :timezone, CAST(:profile AS jsonb) FROM wanted
+  WHERE NOT EXISTS (SELECT 1 FROM known)
+  ON CONFLICT (org_id, name) DO NOTHING
+  RETURNING id
+), c AS (
+  INSERT INTO conversations (org_id, persona_id, contact_id, name)
+  SELECT :org, wanted.id, who.id, :name FROM wanted, (SELECT id FROM known UNION ALL SELECT id FROM met) AS who
+  ON CONFLICT (org_id, name) DO NOTHING
+  RETURNING *
+)
+SELECT {LOCKED}
+FROM c
+JOIN organizations o ON o.id = c.org_id
+JOIN personas p ON p.id = c.persona_id
+CROSS JOIN (SELECT CAST(:contact AS text) AS name) ct
 """)
 
 _MERGE = sql("""
@@ -31,19 +47,27 @@ WHERE id = :contact
 """)
 
 
-async def open_conversation(tx: Transaction, org: OrgId, message: MessageIn) -> Locked:
-    """Made, or found when another made it meanwhile; locked. Raises Invalid naming `persona` or `contact`."""
-    persona = await tx.one(_PERSONA, org=org, name=message.persona)
-    if persona is None:
-        raise _invalid("persona", f"there is no persona {message.persona!r}")
+async def open_conversation(tx: Transaction, org: OrgId, message: MessageIn) -> Locked | None:
+    """Made by this message, and so locked. None: it may not be (`refused`), or another message was quicker."""
     if message.contact is None:
-        raise _invalid("contact", "the first message of a conversation needs contact.id")
-    await tx.run(_CONTACT, org=org, name=message.contact.id, **_facts(message.contact))
-    await tx.run(_CONVERSATION, org=org, persona=persona.id, name=message.conversation, contact=message.contact.id)
-    conversation = await lock_by_name(tx, org, message.conversation)
-    if conversation is None:
-        raise AssertionError("a conversation was made and is not there")
-    return conversation
+        return None
+    row = await tx.one(
+        _OPEN,
+        org=org,
+        persona=message.persona,
+        message=message.id,
+        contact=message.contact.id,
+        name=message.conversation,
+        **_facts(message.contact),
+    )
+    return None if row is None else await of_row(tx, row)
+
+
+async def refused(tx: Transaction, org: OrgId, message: MessageIn) -> Invalid:
+    """Why nobody could open the conversation of this message: naming `persona` or `contact`."""
+    if message.contact is not None or await tx.one(_PERSONA, org=org, name=message.persona) is None:
+        return _invalid("persona", f"there is no persona {message.persona!r}")
+    return _invalid("contact", "the first message of a conversation needs contact.id")
 
 
 def changes(known: Row, contact: ContactIn) -> bool:

@@ -25,17 +25,16 @@ WITH parked AS (
   WHERE id = :job AND fence = :fence AND state = 'running'
   RETURNING id, due_at
 ), kept AS (
-  UPDATE runs SET {TRACED} WHERE job_id = :job AND outcome IS NULL AND EXISTS (SELECT 1 FROM parked)
+  UPDATE runs SET active_seconds = GREATEST(active_seconds, :active_seconds), {TRACED}
+  WHERE job_id = :job AND outcome IS NULL AND EXISTS (SELECT 1 FROM parked)
 ), told AS ({EVENT.format(of="parked", frm="'running'", to="'queued'")})
 SELECT due_at FROM parked
 """)
 
 
 async def park(tx: Transaction, conversation: Locked, job: Job, parked: Parked) -> Requeued | Ended:
-    """Rows 11 and 12. A provider that says when to come back costs no try."""
-    told_when = parked.retry_after is not None or parked.kind is FailureKind.RATE_LIMITED or not parked.counts
-    free = told_when and parked.kind is not FailureKind.SPEND_CAP
-    tries = job.tries if free else job.tries + 1
+    """Rows 11 and 12. What counts is the run's to say; a date that came along only sets the pause."""
+    tries = job.tries + parked.counts
     if parked.kind in _HOPELESS or tries >= MAX_TRIES:
         return await fail(tx, conversation, job, Code.MODELS_FAILED, parked.sentence, trace=parked.trace)
     backoff = min(2.0**tries, LONGEST_BACKOFF)
@@ -49,6 +48,7 @@ async def park(tx: Transaction, conversation: Locked, job: Job, parked: Parked) 
         tries=tries,
         pause=pause,
         reason=parked.kind.value,
+        active_seconds=parked.active_seconds,
         trace=traced(parked.trace),
         who="worker",
         why=parked.kind.value,

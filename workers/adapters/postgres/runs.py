@@ -55,11 +55,17 @@ UPDATE ledger SET discarded = true,
 WHERE run_id = :run
 """)
 
+# The wait for another worker does not count as work; what this one did since its claim does.
 _GIVE_BACK = sql(f"""
 WITH queued AS (
   UPDATE jobs SET state = 'queued', crashes = 0, due_at = clock_timestamp(), {AT_REST}
   WHERE id = :job AND fence = :fence AND state = 'running'
   RETURNING id
+), timed AS (
+  UPDATE runs
+  SET active_seconds = GREATEST(
+        active_seconds, :active_before + EXTRACT(EPOCH FROM clock_timestamp() - CAST(:claimed_at AS timestamptz)))
+  WHERE id = :run AND outcome IS NULL AND EXISTS (SELECT 1 FROM queued)
 ), told AS ({EVENT.format(of="queued", frm="'running'", to="'queued'")})
 SELECT id FROM queued
 """)
@@ -93,6 +99,9 @@ async def give_back(tx: Transaction, claim: Claim) -> None:
             conversation=conversation.id,
             job=claim.job,
             fence=claim.fence,
+            run=claim.resume.run,
+            active_before=claim.resume.active_seconds,
+            claimed_at=claim.case.now,
             who="worker",
             why="drained",
             facts=None,

@@ -47,7 +47,7 @@ UPDATE jobs j
 SET dispatched_at = NULL,
     due_at = GREATEST(clock_timestamp(), (
       SELECT d.due_at FROM deliveries d WHERE d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
-        AND d.state IN ('posting', 'waiting'))) + interval '50 ms'
+        AND d.state IN ('posting', 'waiting'))) + interval '20 ms'
 WHERE j.id = :job AND j.lease_until IS NULL
 """)
 

@@ -1,7 +1,7 @@
 """The parsed documents of organisations and personas, kept by id and version: every claim needs two of them."""
 
 from collections import OrderedDict
-from typing import LiteralString, TypeVar
+from typing import TypeVar
 
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
@@ -11,9 +11,14 @@ from schemas.resources import OrganizationSpec, PersonaSpec
 
 SpecT = TypeVar("SpecT", bound=BaseModel)
 
+Version = tuple[int, int]
+"""(id, version) of a document."""
+
 _KEPT = 4096
 _LOAD_ORGANIZATION = "SELECT spec, version FROM organizations WHERE id = %s"
-_LOAD_PERSONA = "SELECT spec, version FROM personas WHERE id = %s"
+_LOAD_PAIR = """
+SELECT o.spec, o.version, p.spec, p.version FROM organizations o CROSS JOIN personas p WHERE o.id = %s AND p.id = %s
+"""
 
 
 class Specs:
@@ -22,30 +27,33 @@ class Specs:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, int, int], BaseModel] = OrderedDict()
 
+    async def pair(
+        self, connection: AsyncConnection[TupleRow], organization: Version, persona: Version
+    ) -> tuple[OrganizationSpec, PersonaSpec]:
+        """Both in one statement when one is not known; as stored by now, should a newer version be there already."""
+        theirs = self._kept.get(("organization", *organization))
+        own = self._kept.get(("persona", *persona))
+        if isinstance(theirs, OrganizationSpec) and isinstance(own, PersonaSpec):
+            return theirs, own
+        row = await (await connection.execute(_LOAD_PAIR, (organization[0], persona[0]))).fetchone()
+        if row is None:
+            raise AssertionError(f"no organisation {organization[0]} or no persona {persona[0]}")
+        return (
+            self._keep(("organization", organization[0], row[1]), OrganizationSpec.model_validate(row[0])),
+            self._keep(("persona", persona[0], row[3]), PersonaSpec.model_validate(row[2])),
+        )
+
     async def organization(self, connection: AsyncConnection[TupleRow], number: int, version: int) -> OrganizationSpec:
         kept = self._kept.get(("organization", number, version))
         if isinstance(kept, OrganizationSpec):
             return kept
-        spec, found = await _load(connection, _LOAD_ORGANIZATION, number)
-        return self._keep(("organization", number, found), OrganizationSpec.model_validate(spec))
-
-    async def persona(self, connection: AsyncConnection[TupleRow], number: int, version: int) -> PersonaSpec:
-        kept = self._kept.get(("persona", number, version))
-        if isinstance(kept, PersonaSpec):
-            return kept
-        spec, found = await _load(connection, _LOAD_PERSONA, number)
-        return self._keep(("persona", number, found), PersonaSpec.model_validate(spec))
+        row = await (await connection.execute(_LOAD_ORGANIZATION, (number,))).fetchone()
+        if row is None:
+            raise AssertionError(f"no organisation {number}")
+        return self._keep(("organization", number, row[1]), OrganizationSpec.model_validate(row[0]))
 
     def _keep(self, key: tuple[str, int, int], spec: SpecT) -> SpecT:
         self._kept[key] = spec
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return spec
-
-
-async def _load(connection: AsyncConnection[TupleRow], statement: LiteralString, number: int) -> tuple[object, int]:
-    """The document as stored, and the version it is by now."""
-    row = await (await connection.execute(statement, (number,))).fetchone()
-    if row is None:
-        raise AssertionError(f"no row {number}: {statement}")
-    return row[0], row[1]

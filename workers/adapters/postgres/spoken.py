@@ -13,7 +13,7 @@ from workers.adapters.postgres.sends import Next, look_at, stopped
 from workers.adapters.postgres.sends import leave as leave_now
 from workers.adapters.postgres.transaction import Row, Transaction
 
-ASIDE_SECONDS = 0.05
+ASIDE_SECONDS = 0.02
 
 
 async def leave(tx: Transaction, spoken: Preparing, recording: Recording) -> Posting | None:

@@ -32,8 +32,12 @@ WITH mine AS (
 SELECT mine > 0 AS mine, fresh FROM found
 """)
 
-TRACED = "trace = CAST(COALESCE(CAST(trace AS jsonb), '[]') || CAST(:trace AS jsonb) AS json)"
-"""What the run found after its last step is added to its trace."""
+TRACED = """trace = (
+    SELECT json_agg(item ORDER BY part, place)
+    FROM (VALUES (1, COALESCE(trace, '[]')), (2, CAST(:trace AS json))) AS parts (part, items),
+         json_array_elements(items) WITH ORDINALITY AS each (item, place)
+)"""
+"""What the run found after its last step is added to its trace, as it was written: `jsonb` would sort the keys."""
 
 _REQUEUE = sql(f"""
 WITH queued AS (

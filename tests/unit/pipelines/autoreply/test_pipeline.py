@@ -10,7 +10,7 @@ from schemas.conversation import Author
 from schemas.decisions import Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind, ModelFailure
 from schemas.llm import SettledCall, Task
-from tests.builders import NOON, a_case, a_turn
+from tests.builders import NOON, a_case, a_resume, a_turn
 from tests.fakes import HAIKU, calling, done, sending
 from tests.replies import stage
 
@@ -129,6 +129,15 @@ async def test_a_provider_that_cannot_answer_now_parks_the_run(
         retry_after,
         SettledCall("7.2.1", Task.REPLY, HAIKU, failure.kind.value, cost_usd=cost, unknown=unknown),  # type: ignore[arg-type]
     )
+
+
+async def test_a_parked_run_says_how_long_it_has_worked() -> None:
+    on = stage(sending("coucou", takes=10.0), ModelFailure(FailureKind.OVERLOADED, "529"))
+
+    decision = await on.run(resume=a_resume(active_seconds=100.0))
+
+    assert isinstance(decision, Parked)
+    assert decision.active_seconds == 110.0
 
 
 async def test_the_deadline_is_a_failure_whose_cost_nobody_knows() -> None:
