@@ -40,7 +40,8 @@ class ApplyOut(Body):
 
 
 class KeyIn(Asked):
-    """`organization` is needed for the roles app and operator, and refused for the others."""
+    """`organization` is needed for the roles app and operator, and refused for the others. `name` is how jobs, refusals
+    and the audit log call whoever holds the key; without one it is the role and the key's id: `operator-key_3`."""
 
     role: Annotated[Role, Field(strict=False)]
     name: Annotated[str, Field(min_length=1, max_length=128)] | None = None

@@ -126,7 +126,7 @@ class UsageOut(Body):
 
 
 class JobOut(Body):
-    """A job as people and upstream apps read it."""
+    """A job as people and upstream apps read it. `simulated`: a simulator plays the models of this installation."""
 
     id: str
     organization: str
@@ -147,6 +147,7 @@ class JobOut(Body):
     ended_at: datetime | None
     candidates: list[CandidateOut]
     usage: UsageOut
+    simulated: bool = False
     rules: list[dict[str, Any]] = []
     trace: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []

@@ -21,6 +21,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -31,7 +32,7 @@ from schemas.speech import SpeechFailed, Voice
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
-Money = Annotated[Decimal, Field(strict=False, ge=0, max_digits=14, decimal_places=4, allow_inf_nan=False)]
+_MONEY = r"^\d{1,10}(\.\d{1,4})?$"
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 Locale = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
@@ -56,6 +57,21 @@ def rfc3339(value: Any) -> Any:
     if isinstance(value, datetime) or (isinstance(value, str) and _RFC3339.fullmatch(value)):
         return value
     raise ValueError("not an RFC 3339 time with an offset, e.g. 2026-11-30T10:00:00+01:00")
+
+
+def _decimal_text(value: Any) -> Any:
+    """A JSON number is a binary fraction to most who write it: 0.1 is not what they meant."""
+    if isinstance(value, Decimal) or (isinstance(value, str) and re.fullmatch(_MONEY, value, re.ASCII)):
+        return value
+    raise ValueError('money is a decimal string of at most ten digits and four decimals, e.g. "0.50"')
+
+
+Money = Annotated[
+    Decimal,
+    Field(strict=False, ge=0, max_digits=14, decimal_places=4, allow_inf_nan=False),
+    BeforeValidator(_decimal_text),
+    WithJsonSchema({"type": "string", "pattern": _MONEY}),
+]
 
 
 def _zone(name: str) -> str:
@@ -235,11 +251,18 @@ class OrganizationDocument(OrganizationSpec):
     name: Name
 
 
+class DisclosureDocument(Disclosure):
+    """`texts` by language, as `fr` or `pt-BR`; `{name}` stands for the persona. They must say something."""
+
+    texts: dict[Locale, Annotated[str, Field(min_length=1, max_length=2000)]] = {}
+
+
 class PersonaDocument(PersonaSpec):
     """Stricter than what is stored: a voice that belongs to somebody needs their consent on record."""
 
     kind: Literal["Persona"]
     name: Name
+    disclosure: DisclosureDocument = DisclosureDocument()
     voice: Annotated[str, Field(max_length=200), AfterValidator(_known_engine)] | None = None
     voice_consent_record: VoiceConsent | str | None = Field(None, validate_default=True)
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from schemas.misspelt import misspelt
 from schemas.speech import Engine
 
 
@@ -205,7 +206,8 @@ class SettingsRefused(Exception):
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process. Raises `SettingsRefused`."""
     names = os.environ if environ is None else environ  # noqa: TID251  (the one place that reads it)
-    problems = [f"{name}: no such setting" for name in names if _misspelt(name)]
+    problems = [f"{name}: no such setting" for name in names if _unknown(name)]
+    problems += misspelt([name for name in names if not name.startswith("REPLIQUE_")], set(KEPT_NAMES.values()))
     if environ is not None:
         return _from_mapping(environ, problems)
     try:
@@ -238,9 +240,7 @@ def _from_mapping(environ: Mapping[str, str], problems: list[str]) -> Settings:
     return settings
 
 
-def _misspelt(name: str) -> bool:
-    if name.startswith("AI_MODEL_"):
-        return name not in KEPT_NAMES.values()
+def _unknown(name: str) -> bool:
     if not name.startswith("REPLIQUE_"):
         return False
     group = name.removeprefix("REPLIQUE_").lower().split("__")[0]

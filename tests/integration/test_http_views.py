@@ -4,6 +4,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from tests.builders_face import ADMIN, Gateway, a_gateway
 
 MODEL = {"n": 1, "kind": "model", "at": "2026-11-30T10:00:01+00:00", "model": "claude-haiku-5-5", "cost_usd": "0.01"}
@@ -152,6 +154,19 @@ async def test_only_the_next_held_bubble_has_a_due_time(database_url: str) -> No
 
     assert shown["outcome"] is None
     assert [bubble["due_at"] for bubble in shown["candidates"]] == [None, "2026-11-30T12:00:00Z", None]
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+async def test_every_answer_with_a_job_says_whether_a_simulator_plays_the_model(
+    database_url: str, simulated: bool
+) -> None:
+    async with a_gateway(database_url, REPLIQUE_SIMULATOR=str(simulated)) as gateway:
+        job = await a_job(gateway, await a_conversation(gateway, "acme", "c-1"), "held")
+        one = (await gateway.call("GET", f"/v1/jobs/job_{job}")).json()
+        (listed,) = (await gateway.call("GET", "/v1/jobs")).json()["items"]
+        live = (await gateway.call("GET", "/v1/conversations/c-1", org="acme")).json()["job"]
+
+    assert [shown["simulated"] for shown in (one, listed, live)] == [simulated] * 3
 
 
 async def test_jobs_are_found_by_state_code_attention_and_conversation(database_url: str) -> None:

@@ -94,6 +94,15 @@ async def test_the_first_reply_to_a_contact_is_preceded_by_the_notice(
         ]
 
 
+async def test_the_log_keeps_which_words_a_contact_was_told(database_url: str) -> None:
+    async with a_storage(database_url, NOTICE_ON) as storage:
+        await storage.hold("salut")
+
+        rows = await storage.rows("SELECT facts FROM job_events WHERE why = 'decided'")
+
+        assert [row["facts"] for row in rows] == [{"notice": "default-1", "language": "en"}]
+
+
 async def test_a_notice_accepted_elsewhere_meanwhile_is_dropped(database_url: str) -> None:
     async with a_storage(database_url, NOTICE_ON) as storage:
         await storage.hold("salut")

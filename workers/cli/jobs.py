@@ -27,7 +27,7 @@ def list_jobs(
     as_json: Json = False,
 ) -> None:
     """Newest first, one page."""
-    from workers.cli.terminal import Terminal
+    from workers.cli.terminal import SIMULATED, Terminal
 
     wanted = None if attention is None else str(attention).lower()
     with gateway(org) as at:
@@ -35,6 +35,8 @@ def list_jobs(
     terminal = Terminal()
     if as_json:
         return terminal.json(page)
+    if any(job.get("simulated") for job in page["items"]):
+        terminal.warn(SIMULATED)
     terminal.table(COLUMNS, [[_cell(job.get(column)) for column in COLUMNS] for job in page["items"]])
     if page.get("next") and terminal.console:
         terminal.say(f"more with --cursor {page['next']}", "dim")
@@ -64,7 +66,10 @@ def show(job: JobId, org: Org = None, as_json: Json = False) -> None:
 
 def _page(terminal: "Terminal", job: "JobOut") -> None:
     from workers.cli.story import cost, traced
+    from workers.cli.terminal import SIMULATED
 
+    if job.simulated:
+        terminal.warn(SIMULATED)
     because = " ".join(filter(None, [job.code, job.reason]))
     terminal.say(f"{job.id}  {job.state}{f'  {because}' if because else ''}{'  ATTENTION' * job.attention}", "bold")
     terminal.say(f"conversation {job.conversation}, {job.trigger}, engine {job.engine}, {job.attempts} attempts")

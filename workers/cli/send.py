@@ -9,7 +9,7 @@ from schemas.http import JobOut
 from workers.cli.client import Gateway
 from workers.cli.failures import CommandFailed, GatewayAway, GatewayRefused
 from workers.cli.story import Story
-from workers.cli.terminal import Terminal
+from workers.cli.terminal import SIMULATED, Terminal
 
 LOOK_SECONDS = 0.4
 PATIENCE_SECONDS = 60.0
@@ -62,12 +62,15 @@ class Patience:
 
 def follow(gateway: Gateway, reference: str, terminal: Terminal) -> None:
     """Show the job until it has ended; one that gives way to a newer one is followed there. Raises NoReply."""
-    story, patience = Story(), Patience()
+    story, patience, warned = Story(), Patience(), False
     while True:
         if (found := patience.ask(gateway, reference)) is None:
             time.sleep(LOOK_SECONDS)
             continue
         job = JobOut.model_validate(found)
+        if job.simulated and not warned:
+            terminal.warn(SIMULATED)
+            warned = True
         for line in story.news(job):
             terminal.say(line.text, line.style)
         if job.outcome == "superseded" and (newer := _live_job(gateway, job.conversation, reference)):

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+SIMULATED = "NO MODEL ANSWERS HERE: a simulator plays the provider with lines it was given."
+
+
 class Terminal:
     def __init__(self) -> None:
         self._rich = _rich() if sys.stdout.isatty() else None
@@ -59,14 +62,20 @@ class Terminal:
 
     def complain(self, sentence: str) -> None:
         """On stderr, so that a pipe gets nothing but answers."""
-        line = f"replique: {clean(sentence)}\n"
+        self._aside(f"replique: {clean(sentence)}\n", "red")
+
+    def warn(self, sentence: str) -> None:
+        """On stderr too: what whoever reads the answer must know, and a pipe must not."""
+        self._aside(f"{clean(sentence)}\n", "bold yellow")
+
+    def _aside(self, line: str, style: str) -> None:
         if not sys.stderr.isatty():
             sys.stderr.write(line)
             return
         from rich.console import Console
         from rich.text import Text
 
-        Console(stderr=True).print(Text(line.rstrip("\n"), style="red"), soft_wrap=True)
+        Console(stderr=True).print(Text(line.rstrip("\n"), style=style), soft_wrap=True)
 
 
 def _rich() -> "Console":

@@ -100,7 +100,7 @@ def _field(error: Any, where: str) -> str:
     path = list(error["loc"])
     if path and path[0] in ("body", "query", "path", "header"):
         path = path[1:]
-    path = [str(part) for n, part in enumerate(path) if not _is_tag(path, n)]
+    path = [str(part) for n, part in enumerate(path) if not _is_tag(path, n) and part != "[key]"]
     if error["type"].startswith("union_tag"):
         path.append("kind")
     return ".".join(path) or where

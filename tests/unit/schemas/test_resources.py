@@ -13,7 +13,7 @@ ORGANIZATION = {
     "plan": "pro",
     "timezone": "Europe/Paris",
     "webhook": {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4},
-    "budgets": {"per_run": "0.05", "per_month": 250},
+    "budgets": {"per_run": "0.05", "per_month": "250"},
     "limits": {"in_flight": 4},
     "models": {"reply": "claude-haiku-5-5,gpt-6-luna"},
     "agent": {"MaxIterations": 8, "TimeoutSeconds": 90},
@@ -51,6 +51,8 @@ def test_what_is_stored_reads_back_as_the_same_document() -> None:
         ("pipeline", "concierge"),
         ("limits", {"max_bubbles": 6.0}),
         ("disclosure", {"notice": 0}),
+        ("limits", {"spend_24h_flag": 100}),
+        ("limits", {"spend_24h_flag": "1e2"}),
         ("voice_consent_record", {"owner": "Maya", "given_at": 0}),
     ],
 )

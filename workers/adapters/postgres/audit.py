@@ -19,7 +19,7 @@ _NOTE = sql(_INSERT)
 async def write_audit(
     connection: AsyncConnection, org: int | None, who: str, action: str, subject: str, facts: Mapping[str, Any]
 ) -> None:
-    """`action` is `thing.happened`; `facts` is JSON and never holds a secret or a message's text."""
+    """`action` is `thing.happened`; `facts` is JSON and never holds a secret or what people wrote to each other."""
     values = {"org": org, "who": who, "action": action, "subject": subject, "facts": json.dumps(facts)}
     await connection.execute(_WRITE, values)
 

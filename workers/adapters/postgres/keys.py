@@ -24,6 +24,8 @@ _INSERT = text(
     "INSERT INTO api_keys (org_id, role, name, hash) VALUES (:org, :role, :name, :hash) "
     "ON CONFLICT (hash) DO NOTHING RETURNING id, created_at"
 )
+# Two keys of one role are two people: what they do is told apart also when nobody gave them names.
+_NAME = text("UPDATE api_keys SET name = :name WHERE id = :id")
 _SHOWN = "SELECT k.id, k.role, k.name, k.created_at, k.revoked_at, o.name AS organization, k.org_id FROM api_keys k "
 _LIST = text(
     _SHOWN + "LEFT JOIN organizations o ON o.id = k.org_id "
@@ -77,10 +79,11 @@ class Keys:
         hashed = await self.hash_of(key)
         async with self._db.transaction() as connection:
             org, organization = await self._owner(connection, wanted, caller)
-            name = wanted.name or wanted.role.value
-            values = {"org": org, "role": wanted.role.value, "name": name, "hash": hashed}
+            values = {"org": org, "role": wanted.role.value, "name": wanted.name or wanted.role.value, "hash": hashed}
             row = (await connection.execute(_INSERT, values)).one()
             subject = reference("key", row.id)
+            name = wanted.name or f"{wanted.role.value}-{subject}"
+            await connection.execute(_NAME, {"id": row.id, "name": name})
             await write_audit(connection, org, caller.who, "key.created", subject, {"role": wanted.role, "name": name})
         return KeyMade(
             id=subject,

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from pipelines.delivery import notice
 from schemas.answers import Applied, ApplyOut, Change
 from schemas.errors import Conflict, Invalid, NotFound
 from schemas.resources import (
@@ -17,6 +18,7 @@ from schemas.resources import (
     PersonaDocument,
     stored,
 )
+from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
 
@@ -62,6 +64,7 @@ class Provision:
         when a persona would go without the notice and nobody answered for that."""
         organization = organization_of(named, manifest)
         _refuse_twins(manifest)
+        refuse_unacceptable(manifest)
         own = next((document for document in manifest.resources if isinstance(document, OrganizationDocument)), None)
         personas = [document for document in manifest.resources if isinstance(document, PersonaDocument)]
         async with self._db.transaction() as connection:
@@ -133,6 +136,7 @@ async def _persona(batch: Batch, document: PersonaDocument, persona: int | None,
     await _settle_notice(batch, document.name, spec, before)
     if spec == before:
         return Change.UNCHANGED
+    await _tell_of_the_words(batch, document.name, spec, before)
     change = Change.CREATED if persona is None else Change.UPDATED
     if persona is None:
         values = {"org": batch.org, "name": document.name, "spec": json.dumps(spec)}
@@ -161,6 +165,14 @@ async def _settle_notice(batch: Batch, name: str, spec: Spec, before: Spec) -> N
             persona=name,
         )
     await batch.audit("notice.turned_off", name, {"version": NOTICE_RESPONSIBILITY_VERSION})
+
+
+async def _tell_of_the_words(batch: Batch, name: str, spec: Spec, before: Spec) -> None:
+    """Own words of the notice stay in the log, whole: they are what contacts were told, also when others follow."""
+    texts = spec["disclosure"]["texts"]
+    if texts != before.get("disclosure", {}).get("texts", {}):
+        versions = {language: notice.version_of(words) for language, words in texts.items()}
+        await batch.audit("notice.reworded", name, {"texts": texts, "versions": versions})
 
 
 def _changes(before: Spec, after: Spec) -> Spec:

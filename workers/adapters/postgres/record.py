@@ -9,7 +9,7 @@ from schemas.errors import Code
 from schemas.jobs import DelayedSend
 from workers.adapters.postgres import failures, inbound, ledger, parking, silences, steps
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import EVENT, JOB, MAX_RESTARTS, Job
+from workers.adapters.postgres.jobs import EVENT, JOB, MAX_RESTARTS, Job, facts
 from workers.adapters.postgres.locks import Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
@@ -99,8 +99,11 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
     window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
     draft = spec.autonomy == "draft"
     bubbles = [(bubble.kind, storable(bubble.text)) for bubble in reply.bubbles]
+    told = None
     if notice.is_due(spec.disclosure, look.noticed_at, conversation.now):
-        bubbles.insert(0, (BubbleKind.NOTICE, _notice(conversation, look.locale)))
+        words = _notice(conversation, look.locale)
+        bubbles.insert(0, (BubbleKind.NOTICE, words.text))
+        told = facts(notice=words.version, language=words.language)
     row = await tx.the(
         _HOLD,
         org=conversation.org,
@@ -119,14 +122,14 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         cap=conversation.organization.spec.limits.in_flight,
         who="worker",
         why="decided",
-        facts=None,
+        facts=told,
     )
     if row.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
     return Held(row.due_at)
 
 
-def _notice(conversation: Locked, contact_locale: str | None) -> str:
+def _notice(conversation: Locked, contact_locale: str | None) -> notice.Notice:
     spec = conversation.persona.spec
     languages = [contact_locale, spec.language, conversation.organization.spec.locale]
-    return notice.text(spec.disclosure, spec.display_name or conversation.persona.name, languages)
+    return notice.worded(spec.disclosure, spec.display_name or conversation.persona.name, languages)

@@ -6,16 +6,13 @@ from pathlib import Path
 
 from workers.cli.client import Gateway
 from workers.cli.connection import HOME
-from workers.cli.terminal import Terminal
+from workers.cli.terminal import SIMULATED, Terminal
 from workers.cli.up.first_use import EXAMPLE, EXAMPLE_SENTENCE, has_organization
 from workers.cli.up.folder import Folder
 from workers.cli.up.installation import Installation, await_ready, installation, watch
 from workers.cli.up.programs import Address
 
-SIMULATOR_SENTENCE = (
-    "NO MODEL ANSWERS HERE. There is no ANTHROPIC_API_KEY: a simulator on this machine plays the provider with lines "
-    "it was given. Set the key and start again for real replies."
-)
+SIMULATOR_SENTENCE = f"{SIMULATED} There is no ANTHROPIC_API_KEY: set it and start again for real replies."
 
 
 def up(port: int, home: Path = HOME) -> None:

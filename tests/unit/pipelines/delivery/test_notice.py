@@ -30,16 +30,32 @@ def test_it_is_due_once_or_at_each_interval(disclosure: Disclosure, hours_ago: f
 
 
 @pytest.mark.parametrize(
-    ("texts", "languages", "words"),
+    ("texts", "languages", "words", "language", "version"),
     [
-        ({}, ["fr-CA", "en"], "Les réponses de Maya sont écrites par un assistant IA."),
-        ({}, [None, "de", "fr"], "Les réponses de Maya sont écrites par un assistant IA."),
-        ({}, [None, None], "The replies of Maya are written by an AI assistant."),
-        ({"pt-BR": "IA: {name}"}, ["pt-BR"], "IA: Maya"),
-        ({"en": "{name} {other}"}, [], "Maya {other}"),
+        ({}, ["fr-CA", "en"], "Les réponses de Maya sont écrites par un assistant IA.", "fr", "default-1"),
+        ({}, [None, "de", "fr"], "Les réponses de Maya sont écrites par un assistant IA.", "fr", "default-1"),
+        ({}, [None, None], "The replies of Maya are written by an AI assistant.", "en", "default-1"),
+        ({"pt-BR": "Uma IA: {name}"}, ["pt-BR"], "Uma IA: Maya", "pt-br", notice.version_of("Uma IA: {name}")),
+        ({"en": "{name} {other}"}, [], "Maya {other}", "en", notice.version_of("{name} {other}")),
+        ({"en": " {name} \u3164"}, [], "The replies of Maya are written by an AI assistant.", "en", "default-1"),
     ],
 )
 def test_it_speaks_the_first_language_it_has_words_for(
-    texts: dict[str, str], languages: list[str | None], words: str
+    texts: dict[str, str], languages: list[str | None], words: str, language: str, version: str
 ) -> None:
-    assert notice.text(Disclosure(texts=texts), "Maya", languages) == words
+    told = notice.worded(Disclosure(texts=texts), "Maya", languages)
+
+    assert told == notice.Notice(words, language, version)
+
+
+def test_the_version_of_an_own_text_changes_with_its_words_alone() -> None:
+    versions = [notice.version_of(words) for words in ("Une IA.", "Une IA.", "Une IA !")]
+
+    assert (versions[0] == versions[1], versions[0] == versions[2]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "words", ["", " ", "{name}", "…", "\u200b\u3164\u3164\u3164", "\u2800" * 9, "{name} 1 2 3", "IA"]
+)
+def test_words_that_no_reader_sees_say_nothing(words: str) -> None:
+    assert not notice.says_something(words)

@@ -33,15 +33,16 @@ _MESSAGES = text(
 
 
 class Conversations:
-    def __init__(self, snapshots: Snapshots) -> None:
+    def __init__(self, snapshots: Snapshots, simulated: bool = False) -> None:
         self._snapshots = snapshots
+        self._simulated = simulated
 
     async def one(self, org: OrgId | None, name: str, cursor: str | None, limit: int) -> ConversationOut:
         """The newest `limit` messages, in order. Raises NotFound; Conflict when no organisation is given and several
         have a conversation of that name."""
         async with self._snapshots.open() as connection:
             row = await _find(connection, org, name)
-            job = await _live_job(connection, row)
+            job = await _live_job(connection, row, self._simulated)
             below = min(before("msg", cursor), 2**31 - 1)
             bound = {"id": row.id, "before": below, "limit": limit + 1}
             messages = (await connection.execute(_MESSAGES, bound)).all()
@@ -62,14 +63,14 @@ async def _find(connection: AsyncConnection, org: OrgId | None, name: str) -> An
     return rows[0]
 
 
-async def _live_job(connection: AsyncConnection, conversation: Any) -> JobOut | None:
+async def _live_job(connection: AsyncConnection, conversation: Any, simulated: bool) -> JobOut | None:
     bound = {
         "id": conversation.id,
         "organization": conversation.organization,
         "conversation": conversation.name,
     }
     rows = (await connection.execute(_LIVE, bound)).all()
-    shown = await show_jobs(connection, rows) if rows else [None]
+    shown = await show_jobs(connection, rows, simulated) if rows else [None]
     return shown[0]
 
 

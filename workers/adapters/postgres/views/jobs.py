@@ -67,8 +67,9 @@ _IN_CONVERSATION = (
 
 
 class Jobs:
-    def __init__(self, snapshots: Snapshots) -> None:
+    def __init__(self, snapshots: Snapshots, simulated: bool = False) -> None:
         self._snapshots = snapshots
+        self._simulated = simulated
 
     async def one(self, org: OrgId | None, job: JobId) -> JobOut:
         """With trace and events. Raises `NotFound`."""
@@ -76,7 +77,7 @@ class Jobs:
             row = (await connection.execute(_ONE, {"id": job, "org": org})).one_or_none()
             if row is None:
                 raise NotFound("no such job")
-            (shown,) = await show_jobs(connection, [row])
+            (shown,) = await show_jobs(connection, [row], self._simulated)
             trace, events = await trace_of(connection, job), await events_of(connection, job)
         return shown.model_copy(update={"trace": trace, "events": events})
 
@@ -86,7 +87,7 @@ class Jobs:
             row = (await connection.execute(_OF_BUBBLE, {"bubble": bubble})).one_or_none()
             if row is None or (org is not None and row.org_id != org):
                 raise NotFound("no such bubble")
-            (job,) = await show_jobs(connection, [row])
+            (job,) = await show_jobs(connection, [row], self._simulated)
         return next(shown for shown in job.candidates if shown.id == reference("bub", bubble))
 
     async def page(self, org: OrgId | None, wanted: JobFilter, cursor: str | None, limit: int) -> Page[JobOut]:
@@ -98,22 +99,22 @@ class Jobs:
             bound = {**values, "before": before("job", cursor), "limit": limit + 1}
             found = list(await connection.scalars(ids, bound))
             rows = (await connection.execute(_SOME, {"ids": found[:limit]})).all()
-            items = await show_jobs(connection, rows)
+            items = await show_jobs(connection, rows, self._simulated)
         following = reference("job", found[limit - 1]) if len(found) > limit else None
         return Page[JobOut](items=items, next=following)
 
 
-async def show_jobs(connection: AsyncConnection, rows: Sequence[Any]) -> list[JobOut]:
+async def show_jobs(connection: AsyncConnection, rows: Sequence[Any], simulated: bool) -> list[JobOut]:
     """Rows of `jobs` with `organization` and `conversation` names, in the order given. Two statements for all."""
     ids = {"ids": [row.id for row in rows]}
     candidates: dict[int, list[Any]] = defaultdict(list)
     for candidate in await connection.execute(_CANDIDATES, ids):
         candidates[candidate.job_id].append(candidate)
     usage = {row.job_id: _usage(row) for row in await connection.execute(_USAGE, ids)}
-    return [_job(row, candidates[row.id], usage.get(row.id, UsageOut())) for row in rows]
+    return [_job(row, candidates[row.id], usage.get(row.id, UsageOut()), simulated) for row in rows]
 
 
-def _job(row: Any, candidates: Iterable[Any], usage: UsageOut) -> JobOut:
+def _job(row: Any, candidates: Iterable[Any], usage: UsageOut, simulated: bool) -> JobOut:
     state = JobState(row.state)
     return JobOut(
         id=reference("job", row.id),
@@ -135,6 +136,7 @@ def _job(row: Any, candidates: Iterable[Any], usage: UsageOut) -> JobOut:
         ended_at=row.ended_at,
         candidates=_candidates(row, candidates),
         usage=usage,
+        simulated=simulated,
     )
 
 
