@@ -1,6 +1,7 @@
 """`doctor` on real servers: what it finds in an installation, and how the command exits."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,18 @@ from tests.integration.test_cli import KEY, Shell
 WEBHOOK = {"url": "https://app.example/hook", "secret": "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"}
 
 
-async def examined(database_url: str, **environ: str) -> dict[str, tuple[str, str]]:
-    """By check: (level, sentence)."""
+def nothing() -> None:
+    """Leave it as it is."""
+
+
+async def examined(
+    database_url: str, meanwhile: Callable[[], None] = nothing, **environ: str
+) -> dict[str, tuple[str, str]]:
+    """By check: (level, sentence); `meanwhile` happens after the gateway has started."""
     async with a_gateway(database_url, **environ) as gateway:
         await gateway.organization("acme", webhook=WEBHOOK)
         await gateway.organization("mute")
+        meanwhile()
         answer = (await gateway.call("GET", "/v1/doctor", key=await gateway.key("ops"))).json()
     return {finding["check"]: (finding["level"], finding["sentence"]) for finding in answer["findings"]}
 
@@ -54,9 +62,13 @@ async def test_an_installation_is_looked_at(database_url: str, redis_url: str, t
 
 
 async def test_without_redis_key_and_files_it_says_so(database_url: str, tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    found = await examined(database_url, STORAGE_URL=f"{blocked}/files")
+    folder = tmp_path / "files"
+
+    def block() -> None:
+        folder.rmdir()
+        folder.write_text("not a folder any more")
+
+    found = await examined(database_url, block, STORAGE_URL=str(folder))
 
     wrong = {check for check, (level, _) in found.items() if level == "wrong"}
     assert wrong == {"redis", "model reply", "model review", "storage"}

@@ -112,7 +112,7 @@ def test_a_drain_gives_back_what_was_fetched_and_nobody_began(redis_url: str) ->
     send(redis_url, reply(1), DelayedSend(job=2, conversation=2))
 
     with running(redis_url, app, Queue.REPLY, Queue.SEND, threads=1):
-        until(lambda: not keys(redis_url))
+        until(lambda: not keys(redis_url) and storage.claimed + channel.posted)
         began = len(storage.claimed) + len(channel.posted)
 
     with Redis.from_url(redis_url) as redis:

@@ -66,7 +66,8 @@ def test_up_uses_the_servers_it_is_given(tmp_path: Path, database_url: str, redi
     with replique("up", "--port", str(free_port()), folder=tmp_path, **given) as process:
         welcome = until(process, "stop\t")
         assert "servers\tnone of its own: DATABASE_URL and REDIS_URL are used" in welcome
-        assert sorted(path.name for path in (tmp_path / ".replique").iterdir()) == ["connection.json", "lock", "logs"]
+        kept = sorted(path.name for path in (tmp_path / ".replique").iterdir())
+        assert kept == ["connection.json", "files", "lock", "logs"]
         code, said = told("send", "coucou", "--persona", "maya", "--contact", "leo", folder=tmp_path)
         assert (code, said.endswith(": job_1\n")) == (0, True)
         process.terminate()
