@@ -33,7 +33,7 @@ def test_up_answers_alone_and_leaves_nothing_behind(tmp_path: Path) -> None:
         mode = stat.S_IMODE((folder / ".replique/connection.json").stat().st_mode)
         assert (connection["url"], mode) == (f"http://127.0.0.1:{port}", 0o600)
         assert next(line for line in welcome if connection["key"] in line).startswith("key\t")
-        assert any(line.startswith("NO MODEL ANSWERS HERE.") for line in welcome)
+        assert any(line.startswith("NO MODEL ANSWERS HERE:") for line in welcome)
         assert httpx2.get(f"{connection['url']}/readyz").json()["models"] == {"simulator": True}
 
         code, said = told("send", "coucou", "--persona", "maya", "--contact", "leo", "--follow", folder=folder)
