@@ -56,7 +56,7 @@ def test_up_answers_alone_and_leaves_nothing_behind(tmp_path: Path) -> None:
         again = until(process, "stop\t")
         assert not any("An empty database" in line for line in again)
         code, said = told("jobs", "list", folder=folder)
-        assert (code, said.split("\t")[:4]) == (0, ["job_1", "maya-leo", "message", "sent"])
+        assert (code, said.splitlines()[-1].split("\t")[:4]) == (0, ["job_1", "maya-leo", "message", "sent"])
         process.kill()
     eventually(lambda: processes_of(folder) == [], seconds=30)
 
