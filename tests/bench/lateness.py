@@ -15,10 +15,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +53,19 @@ SELECT extract(epoch FROM e.at - CAST(e.facts ->> 'due_at' AS timestamptz))::flo
        extract(epoch FROM d.ended_at - CAST(e.facts ->> 'due_at' AS timestamptz))::float8 AS accepted
 FROM job_events e JOIN deliveries d ON d.job_id = e.job_id AND d.state = 'accepted' WHERE e.to_state = 'sending'
 """
+
+
+def processor_seconds() -> dict[str, float]:
+    """User and system time of everything that takes part, by what it is."""
+    spent: dict[str, float] = Counter()
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            times, words = child.cpu_times(), child.cmdline()
+            kind = next((k for k in ("clock", "worker", "postgres", "valkey") if any(k in w for w in words)), "other")
+            spent[kind] += times.user + times.system
+    own = psutil.Process().cpu_times()
+    spent["receiver"] = own.user + own.system
+    return spent
 
 
 class Receiver:
@@ -129,18 +143,25 @@ async def run(database: str, redis_url: str, bubbles: int, seconds: float) -> di
         await all_started(logs)
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute(DUE, (LEAD_SECONDS, seconds))
+        sys.stdout.write(f"{bubbles} bubbles fall due from now + {LEAD_SECONDS:.0f} s\n")
+        sys.stdout.flush()
         began = time.monotonic()
+        before = processor_seconds()
         await asyncio.sleep(LEAD_SECONDS + seconds / 2)
+        killed = psutil.Process(victim.pid).cpu_times()
         victim.kill()
         while len(receiver.ids) < bubbles and time.monotonic() - began < LEAD_SECONDS + seconds + PATIENCE:
             await asyncio.sleep(0.1)
         await asyncio.sleep(1)
+        after = processor_seconds()
+        after["clock"] += killed.user + killed.system
     server.close()
     with psycopg.connect(database) as connection:
         rows = connection.execute(LEFT).fetchall()
         sent = connection.execute("SELECT count(*) FROM jobs WHERE state = 'sent'").fetchall()[0][0]
     posted_twice = sum(n > 1 for n in receiver.ids.values())
-    return {"rows": rows, "sent": sent, "received": len(receiver.ids), "twice": posted_twice}
+    spent = {kind: after[kind] - before.get(kind, 0.0) for kind in sorted(after)}
+    return {"spent": spent, "rows": rows, "sent": sent, "received": len(receiver.ids), "twice": posted_twice}
 
 
 def report(found: dict[str, Any], bubbles: int, seconds: float) -> None:
@@ -154,6 +175,9 @@ def report(found: dict[str, Any], bubbles: int, seconds: float) -> None:
         late = sorted(row[column] for row in found["rows"])
         cuts = statistics.quantiles(late, n=100)
         sys.stdout.write(f"{name:<26}{cuts[49]:>8.3f}{cuts[94]:>8.3f}{cuts[98]:>8.3f}{late[-1]:>8.3f}\n")
+    each = "  ".join(f"{kind} {1000 * seconds / bubbles:.2f}" for kind, seconds in found["spent"].items())
+    total = 1000 * sum(found["spent"].values()) / bubbles
+    sys.stdout.write(f"processor time, ms per bubble: {each}  in all {total:.2f}\n")
     missing = bubbles - found["received"]
     sys.stdout.write(
         f"sent {found['sent']}, not received within {PATIENCE:.0f} s {missing}, posted again under the same id "

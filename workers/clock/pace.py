@@ -2,8 +2,8 @@
 
 from workers.adapters.postgres.dispatch import Ahead
 
-SHORTEST_SECONDS = 0.002
-BUSY_SECONDS = 0.02
+SHORTEST_SECONDS = 0.05
+BUSY_SECONDS = 0.05
 AWAY_SECONDS = (0.2, 0.5, 1.0, 2.0)
 """While the database is away: short at first, it may be a restart."""
 

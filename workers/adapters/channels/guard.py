@@ -7,11 +7,10 @@ one thing to the check and another to the connection. The pool still keys connec
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-import httpcore2
+from aiohttp import AddrInfoType
+from aiohttp.abc import AbstractResolver, ResolveResult
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -58,49 +57,48 @@ def _resolve(host: str, port: int) -> list[Address]:
     return list(dict.fromkeys(ipaddress.ip_address(str(info[4][0]).partition("%")[0]) for info in found))
 
 
-class GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to public addresses only, or to any when `private` are allowed."""
+class Guard(AbstractResolver):
+    """Lets connections go to public addresses only, or to any when `private` are allowed.
+
+    Asked twice: for the addresses of a name, and, by `socket`, for each address a connection is about to be made to,
+    which an address in the URL comes to without being looked up.
+    """
 
     def __init__(self, private: bool) -> None:
         self._private = private
-        self._network = httpcore2.AnyIOBackend()
         # The loop's own resolver has four threads: one receiver's slow name server would hold up all webhooks.
-        self._resolvers = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="resolver")
+        self._threads = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="resolver")
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109  (the library's signature)
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        addresses = await self._checked(host, port)
-        failure: Exception = httpcore2.ConnectError("no address")
-        for address in addresses:
-            try:
-                return await self._network.connect_tcp(str(address), port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failure = error
-        raise failure
-
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,  # noqa: ASYNC109
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        raise AddressRefused("a webhook does not go to a socket file")
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    async def _checked(self, host: str, port: int) -> list[Address]:
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Raises AddressRefused, OSError."""
         try:
-            addresses = await asyncio.get_running_loop().run_in_executor(self._resolvers, _resolve, host, port)
-        except (OSError, UnicodeError) as error:
-            raise httpcore2.ConnectError("the name does not resolve") from error
+            addresses = await asyncio.get_running_loop().run_in_executor(self._threads, _resolve, host, port)
+        except UnicodeError as error:
+            raise OSError("the name cannot be looked up") from error
         # One private address among public ones is a trap, not an accident.
         if not self._private and not all(map(is_public, addresses)):
             raise AddressRefused("the address is not public")
-        return addresses
+        return [_result(host, port, address) for address in addresses]
+
+    def socket(self, info: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _name, address = info
+        if not self._private and not is_public(ipaddress.ip_address(str(address[0]).partition("%")[0])):
+            raise AddressRefused("the address is not public")
+        return socket.socket(family, kind, protocol)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False)
+
+
+def _result(host: str, port: int, address: Address) -> ResolveResult:
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    return {
+        "hostname": host,
+        "host": str(address),
+        "port": port,
+        "family": family,
+        "proto": socket.IPPROTO_TCP,
+        "flags": socket.AI_NUMERICHOST,
+    }

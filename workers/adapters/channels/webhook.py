@@ -5,16 +5,17 @@ import json
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib.metadata import version
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
-import httpcore2
+import aiohttp
 import httpx2
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
+from yarl import URL
 
 from pipelines.ports import Clock
 from schemas.claims import Accepted, Endpoint, Posted, Refused, Unknown
-from workers.adapters.channels.guard import AddressRefused, GuardedBackend
+from workers.adapters.channels.guard import AddressRefused, Guard
 from workers.runtime.logging import logger
 
 log = logger(__name__)
@@ -23,31 +24,35 @@ MOST_BYTES = 64 * 1024
 RETRIED = frozenset({408, 425, 429})
 LONGEST_WAIT_SECONDS = 86_400.0
 CONNECTIONS = 200
+_FAILURES: tuple[tuple[type[Exception], str], ...] = (
+    (aiohttp.ClientConnectorDNSError, "the receiver's name does not resolve"),
+    (aiohttp.ClientSSLError, "no TLS connection to the receiver"),
+    (aiohttp.ClientConnectorError, "the receiver cannot be reached"),
+    (aiohttp.ServerDisconnectedError, "the receiver hung up without an answer"),
+    (aiohttp.ClientPayloadError, "the receiver's answer was cut"),
+    (aiohttp.ClientResponseError, "the receiver's answer is not HTTP"),
+)
+"""What happened, for people; the first that fits."""
+UNUSABLE = Refused("the webhook's URL or secret cannot be used", final=True)
 
 
 class _Sending:
-    """Whether any of the request has left: until then, a failure means that nobody saw it."""
+    """Whether a connection was there for the request: until then, a failure means that nobody saw it."""
 
     def __init__(self) -> None:
         self.begun = False
 
-    async def trace(self, event: str, _info: dict[str, Any]) -> None:
-        if event.endswith("send_request_headers.started"):
-            self.begun = True
+
+async def _connected(_session: aiohttp.ClientSession, context: SimpleNamespace, _facts: Any) -> None:
+    context.trace_request_ctx.begun = True
 
 
-class _GuardedTransport(httpx2.AsyncHTTPTransport):
-    def __init__(self, private: bool) -> None:
-        context = httpx2.create_ssl_context()
-        super().__init__(verify=context)
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context,
-            max_connections=CONNECTIONS,
-            max_keepalive_connections=CONNECTIONS,
-            # Shorter than receivers keep theirs: a connection closed under a request leaves it in doubt.
-            keepalive_expiry=4.0,
-            network_backend=GuardedBackend(private),
-        )
+def _traced() -> aiohttp.TraceConfig:
+    config = aiohttp.TraceConfig()
+    config.on_connection_create_end.append(_connected)
+    config.on_connection_reuseconn.append(_connected)
+    config.freeze()
+    return config
 
 
 class WebhookChannel:
@@ -56,16 +61,27 @@ class WebhookChannel:
     def __init__(self, clock: Clock, timeout_seconds: float, allow_private: bool = False) -> None:
         self._clock = clock
         self._timeout = timeout_seconds
-        self._client = httpx2.AsyncClient(
-            transport=_GuardedTransport(allow_private),
-            follow_redirects=False,
-            timeout=httpx2.Timeout(timeout_seconds),
+        guard = Guard(allow_private)
+        # No total: the deadline is ours, and covers waiting for a free connection too.
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=CONNECTIONS,
+                # Shorter than receivers keep theirs: a connection closed under a request leaves it in doubt.
+                keepalive_timeout=4.0,
+                use_dns_cache=False,
+                resolver=guard,
+                socket_factory=guard.socket,
+                ssl=httpx2.create_ssl_context(),
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            auto_decompress=False,
             headers={
                 "user-agent": f"replique/{version('replique')}",
                 "content-type": "application/json",
                 "accept-encoding": "identity",
             },
-            trust_env=False,
+            trace_configs=[_traced()],
         )
 
     async def __aenter__(self) -> Self:
@@ -77,55 +93,56 @@ class WebhookChannel:
         await self.close()
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._client.close()
 
     async def post(self, endpoint: Endpoint | None, webhook_id: str, body: str) -> Posted:
         if endpoint is None:
             return Refused("no webhook is configured", final=True)
-        prepared = self._prepared(endpoint, webhook_id, body)
-        if isinstance(prepared, Refused):
-            return prepared
+        url = _usable(endpoint.url)
+        headers = None if url is None else self._signed(endpoint.secret, webhook_id, body)
+        if url is None or headers is None:
+            return UNUSABLE
         sending = _Sending()
-        prepared.extensions["trace"] = sending.trace
         try:
-            return await self._sent(prepared, asyncio.get_running_loop().time() + self._timeout)
+            return await self._sent(url, headers, body, sending)
         except AddressRefused:
             return Refused("the webhook's address is not public", final=True)
-        except (TimeoutError, httpx2.TimeoutException):
+        except aiohttp.InvalidURL:
+            return UNUSABLE
+        except TimeoutError:
             sentence = f"no answer within {self._timeout:g} s"
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-            sentence = f"the connection failed: {type(error).__name__}"
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            sentence = _sentence(error)
         return Unknown(sentence) if sending.begun else Refused(sentence, final=False)
 
-    def _prepared(self, endpoint: Endpoint, webhook_id: str, body: str) -> httpx2.Request | Refused:
+    def _signed(self, secret: str, webhook_id: str, body: str) -> dict[str, str] | None:
         now = self._clock.now().astimezone(UTC)
         try:
-            url = httpx2.URL(endpoint.url)
-            signature = Webhook(endpoint.secret).sign(webhook_id, now, body)
-        except (httpx2.InvalidURL, EmptyWebhookSecretError, ValueError):
-            return Refused("the webhook's URL or secret cannot be used", final=True)
-        if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
-            return Refused("the webhook's URL must be http or https, without a user", final=True)
-        headers = {
+            signature = Webhook(secret).sign(webhook_id, now, body)
+        except (EmptyWebhookSecretError, ValueError):
+            return None
+        return {
             "webhook-id": webhook_id,
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": signature,
         }
-        return self._client.build_request("POST", url, content=body.encode(), headers=headers)
 
-    async def _sent(self, request: httpx2.Request, deadline: float) -> Posted:
+    async def _sent(self, url: URL, headers: dict[str, str], body: str, sending: _Sending) -> Posted:
+        deadline = asyncio.get_running_loop().time() + self._timeout
         async with asyncio.timeout_at(deadline):
-            response = await self._client.send(request, stream=True)
+            response = await self._client.post(
+                url, data=body.encode(), headers=headers, allow_redirects=False, trace_request_ctx=sending
+            )
         try:
-            if response.is_success:
+            if 200 <= response.status < 300:
                 return Accepted(await _platform_id(response, deadline))
             await _read(response, deadline)
             return self._refused(response)
         finally:
-            await response.aclose()
+            response.release()
 
-    def _refused(self, response: httpx2.Response) -> Refused:
-        status = response.status_code
+    def _refused(self, response: aiohttp.ClientResponse) -> Refused:
+        status = response.status
         retried = status in RETRIED or status >= 500
         return Refused(
             f"the receiver answered {status}",
@@ -149,22 +166,36 @@ class WebhookChannel:
         return (aware - self._clock.now()).total_seconds()
 
 
-async def _read(response: httpx2.Response, deadline: float) -> bytes:
+def _sentence(error: Exception) -> str:
+    known = (sentence for kind, sentence in _FAILURES if isinstance(error, kind))
+    return next(known, f"the connection failed: {type(error).__name__}")
+
+
+def _usable(text: str) -> URL | None:
+    try:
+        url = URL(text)
+        complete = url.scheme in {"http", "https"} and url.host and url.port
+    except ValueError:
+        return None
+    return url if complete and url.user is None and url.password is None else None
+
+
+async def _read(response: aiohttp.ClientResponse, deadline: float) -> bytes:
     """The body, as far as 64 KiB: what follows is not waited for. Never unpacked: 64 KiB may hold gigabytes."""
     body = b""
     async with asyncio.timeout_at(deadline):
-        async for part in response.aiter_raw():
+        async for part in response.content.iter_any():
             body += part
             if len(body) >= MOST_BYTES:
                 break
     return body[:MOST_BYTES]
 
 
-async def _platform_id(response: httpx2.Response, deadline: float) -> str | None:
+async def _platform_id(response: aiohttp.ClientResponse, deadline: float) -> str | None:
     """What the receiver calls the message. Its yes stands in the status line: a body that is cut takes nothing back."""
     try:
         answer = json.loads(await _read(response, deadline))
-    except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError):
+    except (aiohttp.ClientError, TimeoutError, ValueError, RecursionError):
         return None
     found = answer.get("id") if isinstance(answer, dict) else None
     if isinstance(found, bool) or not isinstance(found, str | int):
