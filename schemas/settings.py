@@ -44,7 +44,7 @@ class QueueSettings(Group):
 
 class WorkerSettings(Group):
     threads: int = Field(64, ge=1, le=1000, description="Hints in hand at once, per process.")
-    pool_size: int = Field(16, ge=1, le=200, description="Database connections per process.")
+    pool_size: int = Field(5, ge=1, le=200, description="Database connections per process.")
 
 
 class DeliverySettings(Group):
@@ -54,6 +54,7 @@ class DeliverySettings(Group):
 
 
 class GatewaySettings(Group):
+    pool_size: int = Field(16, ge=1, le=200, description="Database connections per process.")
     body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
     known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
     trusted_proxies: str = Field(

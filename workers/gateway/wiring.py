@@ -51,7 +51,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     courier: Courier = NoCourier()
     probe: Probe = no_redis
     async with AsyncExitStack() as stack:
-        database = Database(url, settings.worker.pool_size, settings.pg_prepare)
+        database = Database(url, settings.gateway.pool_size, settings.pg_prepare)
         stack.push_async_callback(database.close)
         if settings.redis_url is not None:
             redis, hints = RedisProbe(redis_address(settings)), RedisCourier(redis_address(settings))

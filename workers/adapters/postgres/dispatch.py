@@ -21,6 +21,13 @@ TABLES: dict[Queue, tuple[str, ...]] = {Queue.REPLY: ("jobs",), Queue.SEND: ("de
 
 QUEUES = tuple(TABLES)
 
+_EPOCH = text("SELECT redis_epoch, statement_timestamp() FROM installation")
+_AHEAD = text(AHEAD)
+_TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:lock, :queue)")
+_RESEND = {table: text(resend(table, OLDER)) for table in ("deliveries", "jobs")}
+_EXPIRE = {table: text(expiry(table)) for table in ("deliveries", "jobs")}
+_ADMIT = {table: text(admission(table)) for table in ("deliveries", "jobs")}
+
 _LOCK = 5_142_002
 _DEFAULT_CAP = OrganizationLimits().in_flight
 
@@ -51,8 +58,8 @@ class Dispatch:
 
     async def epoch(self) -> tuple[str | None, datetime]:
         """The epoch of the Redis whose hints our rows speak of, and the time of the database."""
-        async with self._db.transaction() as tx:
-            row = (await tx.execute(text("SELECT redis_epoch, statement_timestamp() FROM installation"))).one()
+        async with self._db.statement() as connection:
+            row = (await connection.execute(_EPOCH)).one()
         return row[0], row[1]
 
     async def adopt(self, epoch: str) -> int:
@@ -78,30 +85,30 @@ class Dispatch:
             for table in TABLES[queue]:
                 if lost_after is not None:
                     lost = {"queue": queue.value, "seconds": lost_after}
-                    resent += (await tx.execute(text(resend(table, OLDER)), lost)).rowcount
+                    resent += (await tx.execute(_RESEND[table], lost)).rowcount
                 if expire:
-                    expired += (await tx.execute(text(expiry(table)), {"queue": queue.value})).rowcount
+                    expired += (await tx.execute(_EXPIRE[table], {"queue": queue.value})).rowcount
                 hints += await self._due(tx, queue, table, self._batch - len(hints))
         return Admitted(tuple(hints), resent, expired)
 
     async def ahead(self, since: datetime) -> Ahead:
         """`since`: the database's time when the look began; what became due after it counts as due at once."""
-        async with self._db.transaction() as tx:
-            row = (await tx.execute(text(AHEAD), {"since": since})).one()
+        async with self._db.statement() as connection:
+            row = (await connection.execute(_AHEAD, {"since": since})).one()
         return Ahead(row.seconds, row.waiting)
 
     async def _alone(self, tx: AsyncConnection, queue: Queue) -> bool:
         """Two clocks at one queue would each see the cap's worth of free places. The lock ends with the
         transaction, so it works behind a pooler."""
         keys = {"lock": _LOCK, "queue": QUEUES.index(queue)}
-        found = await tx.execute(text("SELECT pg_try_advisory_xact_lock(:lock, :queue)"), keys)
+        found = await tx.execute(_TRY_LOCK, keys)
         return bool(found.scalar_one())
 
     async def _due(self, tx: AsyncConnection, queue: Queue, table: str, batch: int) -> Sequence[Hint]:
         if batch <= 0:
             return ()
         values = {"queue": queue.value, "batch": batch, "cap": _DEFAULT_CAP}
-        rows = (await tx.execute(text(admission(table)), values)).all()
+        rows = (await tx.execute(_ADMIT[table], values)).all()
         return [_hint(queue, table, row.id, row.conversation_id) for row in sorted(rows, key=lambda row: row.turn)]
 
 

@@ -5,13 +5,16 @@ from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, successor
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Transaction, sql
 
+END = f"""
+UPDATE jobs SET state = 'sent', due_at = NULL, crashes = 0, {AT_REST}, on_hold = false, rest = NULL,
+                ended_at = clock_timestamp()
+WHERE id = :job AND state = :from AND fence = :fence
+RETURNING id
+"""
+"""SQL that ends a job as sent; binds `job`, `from` and `fence`."""
+
 _SENT = sql(f"""
-WITH ended AS (
-  UPDATE jobs SET state = 'sent', due_at = NULL, crashes = 0, {AT_REST}, on_hold = false, rest = NULL,
-                  ended_at = clock_timestamp()
-  WHERE id = :job AND state = :from AND fence = :fence
-  RETURNING id
-), told AS ({EVENT.format(of="ended", frm=":from", to="'sent'")})
+WITH ended AS ({END}), told AS ({EVENT.format(of="ended", frm=":from", to="'sent'")})
 SELECT id FROM ended
 """)
 

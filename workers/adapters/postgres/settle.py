@@ -12,7 +12,7 @@ from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
 from workers.adapters.postgres import endings, failures
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts
+from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, successor
 from workers.adapters.postgres.locks import Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
@@ -25,7 +25,7 @@ FROM deliveries d JOIN candidates k ON k.id = d.candidate_id JOIN jobs j ON j.id
 WHERE d.id = :delivery AND d.fence = :fence AND d.state = 'posting'
 """)
 
-_ACCEPTED = sql(f"""
+_ACCEPTED = f"""
 WITH accepted AS (
   UPDATE deliveries SET state = 'accepted', due_at = NULL, crashes = 0, {AT_REST}, ended_at = clock_timestamp()
   WHERE id = :delivery AND fence = :delivery_fence AND state = 'posting'
@@ -33,14 +33,25 @@ WITH accepted AS (
   UPDATE candidates SET state = 'sent', sent_at = clock_timestamp(), platform_id = :platform_id WHERE id = :candidate
 ), noticed AS (
   UPDATE contacts SET noticed_at = clock_timestamp() WHERE id = :contact AND :notice
-), paced AS (
+)"""
+
+# The job is not live any more: only the bubble is settled.
+_ACCEPTED_LATE = sql(f"{_ACCEPTED} SELECT 1")
+
+_ACCEPTED_MORE = sql(f"""
+{_ACCEPTED}, paced AS (
   UPDATE jobs
   SET due_at = CASE WHEN on_hold THEN NULL ELSE clock_timestamp() + make_interval(secs => :pause) END,
       dispatched_at = {DISPATCHED_SEND}
-  WHERE id = :job AND fence = :fence AND state = 'sending' AND :more
+  WHERE id = :job AND fence = :fence AND state = 'sending'
   RETURNING id, dispatched_at
 ), told AS ({EVENT.format(of="paced", frm="'sending'", to="'sending'")})
 SELECT count(*) FILTER (WHERE dispatched_at IS NOT NULL) AS dispatched FROM paced
+""")
+
+_ACCEPTED_LAST = sql(f"""
+{_ACCEPTED}, ended AS ({endings.END}), told AS ({EVENT.format(of="ended", frm=":from", to="'sent'")})
+SELECT id FROM ended
 """)
 
 _AGAIN = sql(f"""
@@ -128,32 +139,41 @@ async def settle(tx: Transaction, posting: Posting, posted: Posted) -> None:
 
 async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: Accepted) -> None:
     job = Job.of(row)
-    more = job.state is JobState.SENDING and row.next_text is not None
-    pause = typing_seconds(conversation.persona.spec.pacing, row.next_text, tx.chance()) if more else 0.0
+    bubble = {
+        "delivery": row.delivery,
+        "delivery_fence": row.delivery_fence,
+        "candidate": row.candidate_id,
+        "platform_id": None if accepted.platform_id is None else storable(accepted.platform_id),
+        "contact": conversation.contact_id,
+        "notice": row.kind == BubbleKind.NOTICE,
+    }
+    if job.state is not JobState.SENDING:
+        await tx.run(_ACCEPTED_LATE, **bubble)
+        return
+    move = {
+        **bubble,
+        "org": conversation.org,
+        "conversation": conversation.id,
+        "job": job.id,
+        "fence": job.fence,
+        "who": "worker",
+    }
+    if row.next_text is None:
+        await tx.the(_ACCEPTED_LAST, **move, why="all_sent", facts=None, **{"from": job.state.value})
+        await successor(tx, conversation, job.seq)
+        return
+    pause = typing_seconds(conversation.persona.spec.pacing, row.next_text, tx.chance())
     moved = await tx.the(
-        _ACCEPTED,
-        org=conversation.org,
-        conversation=conversation.id,
-        delivery=row.delivery,
-        delivery_fence=row.delivery_fence,
-        candidate=row.candidate_id,
-        platform_id=None if accepted.platform_id is None else storable(accepted.platform_id),
-        contact=conversation.contact_id,
-        notice=row.kind == BubbleKind.NOTICE,
-        job=job.id,
-        fence=job.fence,
-        more=more,
+        _ACCEPTED_MORE,
+        **move,
         pause=pause,
         fast=pause == 0 and not job.on_hold,
         cap=conversation.organization.spec.limits.in_flight,
-        who="worker",
         why="accepted",
         facts=facts(candidate=row.candidate_id),
     )
     if moved.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
-    if job.state is JobState.SENDING and not more:
-        await endings.sent(tx, conversation, job, "all_sent")
 
 
 async def _not_accepted(
