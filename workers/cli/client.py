@@ -54,6 +54,10 @@ class Gateway:
         """`verb`: approve, hold, release, cancel, retry, regenerate."""
         return self._call("POST", f"/v1/jobs/{_segment(reference)}/{verb}", body)
 
+    def edit(self, bubble: str, changes: dict[str, Any]) -> dict[str, Any]:
+        """`changes`: text, price, ordinal, version."""
+        return self._call("PATCH", f"/v1/candidates/{_segment(bubble)}", changes)
+
     def explain(self, subject: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/explain/{_segment(subject)}")
 

@@ -4,6 +4,7 @@ import base64
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -29,9 +30,9 @@ HOST = "127.0.0.1"
 WORKER = "worker-reply"
 EPILOGUE = """
 Now yours:
-  replique up                       keeps everything in ./.replique and prints an address and a key
-  replique send "coucou, ça va ?" --persona maya --contact leo --follow
-With a real model: ANTHROPIC_API_KEY=… replique up
+  {replique} up      keeps everything in ./.replique and prints an address and a key
+  {replique} send "coucou, ça va ?" --persona maya --contact leo --follow
+With a real model: ANTHROPIC_API_KEY=… {replique} up
 With your app: POST /v1/messages, receive signed webhooks; README.md shows both in curl and Python."""
 
 
@@ -47,7 +48,7 @@ def demo(keep: bool) -> None:
             if not await_ready(found):
                 raise Interrupted
             _play(found, receiver, secret, terminal)
-            terminal.say(EPILOGUE)
+            terminal.say(EPILOGUE.format(replique=_command()))
             if keep:
                 _keep(found, terminal)
 
@@ -63,6 +64,8 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
             scenes.three_in_a_row(stage)
             scenes.one_more(stage)
             scenes.heard(stage, found.folder.files)
+            scenes.edited(stage)
+            scenes.overtaken(stage)
             scenes.killed_while_thinking(stage, lambda: found.supervisor.child(WORKER).pid, lambda: _slow_model(found))
 
     telling = Telling(story)
@@ -70,9 +73,9 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
     found.supervisor.run(lambda: not telling.is_alive())
     telling.finish()
     terminal.heading("All of it happened")
-    bubbles = sum(delivery.type == "message.send" for delivery in receiver.all)
+    bubbles = [delivery.data["job"] for delivery in receiver.all if delivery.type == "message.send"]
     terminal.say(
-        f"4 replies, {bubbles} bubbles, each delivered once, every signature verified, "
+        f"{len(set(bubbles))} replies, {len(bubbles)} bubbles, each delivered once, every signature verified, "
         f"in {time.monotonic() - began:.0f} s."
     )
 
@@ -108,8 +111,13 @@ def _keep(found: Installation, terminal: Terminal) -> None:
     terminal.say("")
     terminal.say("It goes on until Ctrl-C. From another terminal:", "bold")
     terminal.say(f"  cd {found.folder.path.parent}")
-    terminal.say('  replique send "tu es là ?" --persona maya --contact leo --follow')
+    terminal.say(f'  {_command()} send "tu es là ?" --persona maya --contact leo --follow')
     watch(found)
+
+
+def _command() -> str:
+    """What starts us in the reader's shell: an environment that is not activated is not on the path."""
+    return "replique" if shutil.which("replique") else str(Path(sys.executable).with_name("replique"))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import httpx2
 
 from schemas.http import JobOut
 from workers.cli.demo.receiver import Delivery
-from workers.cli.demo.stage import Stage, check, ended, thinking
+from workers.cli.demo.stage import Stage, check, ended, held, thinking
 
 PERSONA: dict[str, Any] = {
     "kind": "Persona",
@@ -25,6 +25,8 @@ PERSONA: dict[str, Any] = {
     "debounce": {"quiet_seconds": 1.5, "max_wait_seconds": 10},
     "pacing": {"base_ms": 400, "per_char_ms": 10},
 }
+
+OPERATORS_WORDS = "Un sac de 30 litres suffit pour débuter, et surtout : essaie-le chargé 🎒"
 
 
 def provision(stage: Stage, secret: str) -> None:
@@ -72,10 +74,39 @@ def heard(stage: Stage, files: Path) -> None:
     stage.terminal.say(f"  {seconds:.1f} s of speech, {size:.0f} kB: {kept}", "dim")
 
 
+def edited(stage: Stage) -> None:
+    stage.terminal.heading("4. An operator steps in: stops the countdown, rewrites a bubble, lets it go")
+    reference = stage.write(6, "tu conseilles quoi comme sac pour débuter ?")
+    job = stage.follow(reference, held)
+    check(job.state == "held", f"{job.id} was {job.state} before the operator could stop it")
+    stage.steer(job.id, "hold")
+    draft = next(c for c in job.candidates if c.kind == "text")
+    stage.terminal.say(f"operator: PATCH {draft.id}: {OPERATORS_WORDS}", "bold yellow")
+    stage.gateway.edit(draft.id, {"text": OPERATORS_WORDS})
+    stage.steer(job.id, "approve")
+    read = [bubble.data for bubble in _answered(stage, stage.follow(reference, ended))]
+    texts = {bubble["id"]: bubble["text"] for bubble in read}
+    check(texts.get(draft.id) == OPERATORS_WORDS, f"the contact read {texts.get(draft.id)!r}, not the operator's words")
+
+
+def overtaken(stage: Stage) -> None:
+    stage.terminal.heading("5. The contact writes while the reply is held: it is recalled, the next one has read both")
+    first = stage.write(7, "et niveau chaussures, tu prends quoi ?")
+    job = stage.follow(first, held)
+    check(job.state == "held", f"{job.id} was {job.state} before the contact wrote again")
+    second = stage.write(8, "ah et il pleut souvent là-haut, je précise")
+    check(second != first, "the second message was answered by the reply to the first")
+    job = stage.follow(first, ended)
+    check(job.outcome == "superseded", f"{job.id} ended {job.outcome}, though the contact had written since")
+    _answered(stage, stage.follow(second, ended))
+    stale = [d.data["text"] for d in stage.receiver.all if d.data.get("job") == job.id]
+    check(not stale, f"a stale bubble left: {stale}")
+
+
 def killed_while_thinking(stage: Stage, pid: Callable[[], int | None], slow_model: Callable[[], None]) -> None:
-    stage.terminal.heading("4. Kill the worker in the middle of a thought: the reply still arrives, once")
+    stage.terminal.heading("6. Kill the worker in the middle of a thought: the reply still arrives, once")
     slow_model()
-    reference = stage.write(6, "tu as un coin préféré pour dormir sous les étoiles ?")
+    reference = stage.write(9, "tu as un coin préféré pour dormir sous les étoiles ?")
     job = stage.follow(reference, thinking)
     check(not ended(job), f"{job.id} had ended before the worker could be killed")
     victim = pid()

@@ -45,6 +45,11 @@ class Stage:
         check(taken.get("job"), f"the message got no job: {taken.get('reason')}")
         return str(taken["job"])
 
+    def steer(self, job: str, verb: str) -> None:
+        """The operator does something with a job."""
+        self.terminal.say(f"operator: {verb} {job}", "bold yellow")
+        self.gateway.steer(job, verb)
+
     def follow(self, reference: str, until: Callable[[JobOut], bool]) -> JobOut:
         """Tell what the job does until it is as wanted. Raises StoryBroken when that takes too long."""
         story, end = self._stories.setdefault(reference, Story()), time.monotonic() + SCENE_SECONDS
@@ -114,6 +119,10 @@ def check(true: object, otherwise: str) -> None:
 
 def ended(job: JobOut) -> bool:
     return job.outcome is not None
+
+
+def held(job: JobOut) -> bool:
+    return ended(job) or job.state == "held"
 
 
 def thinking(job: JobOut) -> bool:
