@@ -51,6 +51,7 @@ FROM {items} WHERE t.item ->> 'kind' = 'tool' AND t.place > {after} GROUP BY 2
 _NEW_ITEMS = "json_array_elements(NEW.trace) WITH ORDINALITY AS t (item, place)"
 # What a model calls a tool that does not exist is its own invention: no label is made of it.
 _UNKNOWN = "t.item ->> 'unknown' = 'true'"
+_HAS_TOOLS = """json_typeof(NEW.trace) = 'array' AND NEW.trace::text ~ '"kind" ?: ?"tool"'"""
 
 FUNCTIONS = {
     "job_event": f"""
@@ -78,35 +79,34 @@ END""",
     # An attempt is over when its delivery is not posting any more, or is posting the next one.
     "delivery": """
 BEGIN
-  IF NEW.state = 'accepted' AND OLD.state <> 'accepted' THEN
-    INSERT INTO tallies (metric, labels, n) VALUES ('webhook_attempts', ARRAY['accepted'], 1);
-  ELSIF OLD.state = 'posting' AND (NEW.state <> 'posting' OR NEW.attempts > OLD.attempts) THEN
-    INSERT INTO tallies (metric, labels, n) VALUES ('webhook_attempts', ARRAY['not_accepted'], 1);
-  END IF;
+  INSERT INTO tallies (metric, labels, n)
+  VALUES ('webhook_attempts', ARRAY[CASE NEW.state WHEN 'accepted' THEN 'accepted' ELSE 'not_accepted' END], 1);
   RETURN NULL;
 END""",
     "call": f"""
-DECLARE
-  was_lost boolean := false;
-  reserved numeric := 0;
 BEGIN
-  IF TG_OP = 'UPDATE' THEN
-    IF {_HEARD.format(row="OLD")} THEN
-      RETURN NULL;
-    END IF;
-    was_lost := OLD.state = 'unknown' AND OLD.at < clock_timestamp() - interval '15 minutes';
-  END IF;
-  IF was_lost THEN
-    reserved := coalesce(OLD.cost_usd, 0);
+  INSERT INTO tallies (metric, labels, n, input, cache_read, cache_write, output, usd, eur)
+  VALUES ('ai_calls', {_CALL.format(row="NEW", outcome="coalesce(NEW.outcome, NEW.state)")}, 1, NEW.input,
+          NEW.cache_read, NEW.cache_write_5m + NEW.cache_write_1h, NEW.output, coalesce(NEW.cost_usd, 0),
+          coalesce(NEW.cost_usd * NEW.eur_per_usd, 0));
+  RETURN NULL;
+END""",
+    # One that was shown as unknown stays so, at its reservation: what came late adds its tokens, and what it cost more.
+    "late_call": f"""
+DECLARE
+  shown CONSTANT boolean := OLD.at < clock_timestamp() - interval '15 minutes';
+  before CONSTANT numeric := CASE WHEN shown THEN coalesce(OLD.cost_usd, 0) ELSE 0 END;
+  more CONSTANT numeric := greatest(coalesce(NEW.cost_usd, 0) - before, 0);
+BEGIN
+  IF shown THEN
     INSERT INTO tallies (metric, labels, n, usd, eur)
-    VALUES ('ai_calls', {_CALL.format(row="OLD", outcome="'unknown'")}, 1, reserved,
-            reserved * coalesce(OLD.eur_per_usd, 0));
+    VALUES ('ai_calls', {_CALL.format(row="OLD", outcome="'unknown'")}, 1, before,
+            before * coalesce(OLD.eur_per_usd, 0));
   END IF;
   INSERT INTO tallies (metric, labels, n, input, cache_read, cache_write, output, usd, eur)
   VALUES ('ai_calls', {_CALL.format(row="NEW", outcome="coalesce(NEW.outcome, NEW.state)")},
-          CASE WHEN was_lost THEN 0 ELSE 1 END, NEW.input, NEW.cache_read, NEW.cache_write_5m + NEW.cache_write_1h,
-          NEW.output, greatest(coalesce(NEW.cost_usd, 0) - reserved, 0),
-          greatest(coalesce(NEW.cost_usd, 0) - reserved, 0) * coalesce(NEW.eur_per_usd, 0));
+          CASE WHEN shown THEN 0 ELSE 1 END, NEW.input, NEW.cache_read, NEW.cache_write_5m + NEW.cache_write_1h,
+          NEW.output, more, more * coalesce(NEW.eur_per_usd, 0));
   RETURN NULL;
 END""",
     "step": f"""
@@ -131,19 +131,38 @@ BEGIN
 END""",
 }
 
-TRIGGERS = {
-    "job_event": "AFTER INSERT ON job_events FOR EACH ROW WHEN "
-    f"(NEW.to_state IN {ENDED} OR (NEW.to_state = 'sending' AND NEW.facts ->> 'due_at' IS NOT NULL))",
-    "audit": "AFTER INSERT ON audit_log FOR EACH ROW",
-    "bubble": "AFTER UPDATE ON candidates FOR EACH ROW WHEN "
-    "(NEW.state <> OLD.state AND NEW.state IN ('sent', 'dropped', 'recalled', 'failed'))",
-    "delivery": "AFTER UPDATE ON deliveries FOR EACH ROW WHEN (NEW.state <> OLD.state OR NEW.attempts <> OLD.attempts)",
-    "step": "AFTER INSERT ON run_steps FOR EACH ROW WHEN (json_typeof(NEW.trace) = 'array')",
-    "end_of_run": "AFTER UPDATE ON runs FOR EACH ROW WHEN "
-    "(OLD.outcome IS NULL AND NEW.outcome IN ('decided', 'failed'))",
-    "trace_of_run": "AFTER UPDATE OF trace ON runs FOR EACH ROW WHEN (json_typeof(NEW.trace) = 'array')",
-    "call": f"AFTER INSERT OR UPDATE ON ledger FOR EACH ROW WHEN ({_HEARD.format(row='NEW')})",
-}
+# (function, when). What most changes do not meet is asked here: calling a function costs as much as writing a row.
+TRIGGERS = (
+    (
+        "job_event",
+        "AFTER INSERT ON job_events FOR EACH ROW WHEN "
+        f"(NEW.to_state IN {ENDED} OR (NEW.to_state = 'sending' AND NEW.facts ->> 'due_at' IS NOT NULL))",
+    ),
+    ("audit", "AFTER INSERT ON audit_log FOR EACH ROW"),
+    (
+        "bubble",
+        "AFTER UPDATE ON candidates FOR EACH ROW WHEN "
+        "(NEW.state <> OLD.state AND NEW.state IN ('sent', 'dropped', 'recalled', 'failed'))",
+    ),
+    (
+        "delivery",
+        "AFTER UPDATE ON deliveries FOR EACH ROW WHEN "
+        "(OLD.state = 'posting' AND (NEW.state <> 'posting' OR NEW.attempts > OLD.attempts))",
+    ),
+    ("step", f"AFTER INSERT ON run_steps FOR EACH ROW WHEN ({_HAS_TOOLS})"),
+    ("trace_of_run", f"AFTER UPDATE OF trace ON runs FOR EACH ROW WHEN ({_HAS_TOOLS})"),
+    (
+        "end_of_run",
+        "AFTER UPDATE ON runs FOR EACH ROW WHEN (OLD.outcome IS NULL AND NEW.outcome IN ('decided', 'failed'))",
+    ),
+    ("call", f"AFTER INSERT ON ledger FOR EACH ROW WHEN ({_HEARD.format(row='NEW')})"),
+    ("call", f"AFTER UPDATE ON ledger FOR EACH ROW WHEN (OLD.state = 'reserved' AND ({_HEARD.format(row='NEW')}))"),
+    (
+        "late_call",
+        "AFTER UPDATE ON ledger FOR EACH ROW WHEN "
+        f"(OLD.state = 'unknown' AND OLD.outcome IS NULL AND ({_HEARD.format(row='NEW')}))",
+    ),
+)
 
 _SUMMED = "SELECT metric, labels, sum(n), sum(amount) FROM ({each}) AS each (metric, labels, n, amount) GROUP BY 1, 2"
 PAST = (
@@ -195,6 +214,11 @@ def _sums() -> list[sa.Column[int]]:
     ]
 
 
+def _as_it_is(statement: str) -> sa.TextClause:
+    """Colons in it are no parameters."""
+    return sa.text(statement.replace(":", r"\:"))
+
+
 def upgrade() -> None:
     labels = postgresql.ARRAY(sa.Text())
     for name, keys in (("totals", [sa.PrimaryKeyConstraint("metric", "labels", name="totals_pkey")]), ("tallies", [])):
@@ -214,7 +238,10 @@ def upgrade() -> None:
         postgresql_where=sa.text("state = 'unknown' AND outcome IS NULL"),
     )
     for name, body in FUNCTIONS.items():
-        op.execute(f"CREATE FUNCTION tally_{name}() RETURNS trigger LANGUAGE plpgsql AS $tally${body}$tally$")
-        op.execute(f"CREATE TRIGGER tally_{name} {TRIGGERS[name]} EXECUTE FUNCTION tally_{name}()")
+        op.execute(
+            _as_it_is(f"CREATE FUNCTION tally_{name}() RETURNS trigger LANGUAGE plpgsql AS $tally${body}$tally$")
+        )
+    for number, (name, when) in enumerate(TRIGGERS):
+        op.execute(_as_it_is(f"CREATE TRIGGER tally_{number}_{name} {when} EXECUTE FUNCTION tally_{name}()"))
     for statement in PAST:
-        op.execute(statement)
+        op.execute(_as_it_is(statement))
