@@ -31,7 +31,7 @@ _UNHEARD = (
 )
 READ = text(
     f"SELECT {_SUMMED} FROM (SELECT {_COLUMNS} FROM totals UNION ALL SELECT {_COLUMNS} FROM tallies "
-    f"UNION ALL {_UNHEARD}) AS every GROUP BY metric, labels ORDER BY metric, labels"
+    f"UNION ALL {_UNHEARD}) AS every GROUP BY metric, labels"
 )
 FOLD = text(
     "WITH moved AS (DELETE FROM tallies WHERE ctid = ANY(ARRAY(SELECT ctid FROM tallies LIMIT :batch)) RETURNING *), "
@@ -42,8 +42,8 @@ FOLD = text(
 
 
 async def read(connection: AsyncConnection) -> Sequence[Any]:
-    """A row for each metric and its labels."""
-    return (await connection.execute(READ)).all()
+    """A row for each metric and its labels, in their order: sorted by the database, all tallies would be."""
+    return sorted((await connection.execute(READ)).all(), key=lambda row: (row.metric, row.labels))
 
 
 class Totals:
