@@ -29,6 +29,8 @@ class Ready(Generic[S]):
 class Barred:
     call: ToolCall
     refusal: Refused
+    unknown: bool = False
+    """There is no such tool: its name is the model's invention."""
 
 
 class Execution(Generic[S]):
@@ -74,7 +76,8 @@ class Execution(Generic[S]):
             outcome = item.refusal if isinstance(item, Barred) else await self._make(item, turn[at:], lookups)
             refused = isinstance(outcome, Refused)
             text = outcome.sentence if isinstance(outcome, Refused) else outcome.text
-            self._trace.tool(item.call.name, item.call.args, text, refused=refused)
+            unknown = isinstance(item, Barred) and item.unknown
+            self._trace.tool(item.call.name, item.call.args, text, refused=refused, unknown=unknown)
             results.append(ToolResult(item.call.id, text, is_error=refused))
             self._counts.judged(refused=refused)
             if halt := guards.too_many_refusals(self._counts, self._limits):
@@ -95,9 +98,10 @@ class Execution(Generic[S]):
     def _judge(self, call: ToolCall) -> Ready[S] | Barred:
         tool = self._tools.get(call.name)
         if tool is None:
+            if refusal := self._policy.refusal(call.name):
+                return Barred(call, refusal)
             known = ", ".join(sorted(self._tools))
-            refusal = self._policy.refusal(call.name)
-            return Barred(call, refusal or Refused(f"There is no tool {call.name!r}. The tools are: {known}."))
+            return Barred(call, Refused(f"There is no tool {call.name!r}. The tools are: {known}."), unknown=True)
         if self._counts.called(call.name, call.args) > guards.MAX_EQUAL_CALLS:
             again = f"{call.name} was already called twice with these arguments."
             return Barred(call, Refused(f"{again} Do something else, or end your turn."))

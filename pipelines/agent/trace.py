@@ -37,10 +37,17 @@ class Trace:
             ms=answer.latency_ms,
         )
 
-    def tool(self, name: str, args: dict[str, Any], result: str, *, refused: bool) -> None:
+    def tool(self, name: str, args: dict[str, Any], result: str, *, refused: bool, unknown: bool = False) -> None:
         reason = result if refused else None
+        invented = {"unknown": True} if unknown else {}
         self._add(
-            TraceKind.TOOL, tool=name, args=args, result=None if refused else result, refused=refused, reason=reason
+            TraceKind.TOOL,
+            tool=name,
+            args=args,
+            result=None if refused else result,
+            refused=refused,
+            reason=reason,
+            **invented,
         )
 
     def review(self, verdict: str, issues: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from schemas.tables.base import Table
 from schemas.tables.delivery import CandidateRow, DeadLetterRow, DeliveryRow
 from schemas.tables.people import ApiKeyRow, AuditRow, ContactRow, InstallationRow, OrganizationRow, PersonaRow
+from schemas.tables.sums import TallyRow, TotalRow
 from schemas.tables.talk import ConversationRow, MessageRow
 from schemas.tables.work import JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
 
@@ -24,4 +25,6 @@ __all__ = [
     "RunRow",
     "RunStepRow",
     "Table",
+    "TallyRow",
+    "TotalRow",
 ]

@@ -177,4 +177,5 @@ class LedgerRow(Table):
         Index("ledger_run", "run_id"),
         Index("ledger_job", "job_id"),
         Index("ledger_org", "org_id", "at"),
+        Index("ledger_unheard", "at", postgresql_where=text("state = 'unknown' AND outcome IS NULL")),
     )

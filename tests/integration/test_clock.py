@@ -238,3 +238,26 @@ async def test_the_clock_survives_a_database_that_goes_away(database_url: str, r
             )
             known.jobs("org-1", 3)
             await hints_in(redis_url, "reply", 3)
+
+
+async def test_a_clock_folds_what_was_tallied_into_the_running_sums(database_url: str, redis_url: str) -> None:
+    database = Database(database_url, pool_size=1)
+
+    async def rows(table: str) -> int:
+        async with database.transaction() as connection:
+            return await connection.scalar(text(f"SELECT count(*) FROM {table}")) or 0
+
+    async with database.transaction() as connection:
+        await connection.execute(
+            text("INSERT INTO audit_log (who, action, subject, facts) VALUES ('zoe', 'job.held', 'job_1', '{}')")
+        )
+    before = (await rows("tallies"), await rows("totals"))
+    async with ticking(database_url, redis_url):
+        for _ in range(100):
+            if not await rows("tallies"):
+                break
+            await asyncio.sleep(0.05)
+    after = (await rows("tallies"), await rows("totals"))
+    await database.close()
+
+    assert (before, after) == ((1, 0), (0, 1))

@@ -93,6 +93,7 @@ async def test_a_job_shows_bubbles_cost_trace_and_events(database_url: str) -> N
         await a_call(gateway, job, "1.1.1")
         await a_call(gateway, job, "1.2.1", discarded=True)
         await a_call(gateway, job, "1.3.1", state="unknown", cost_usd=None)
+        await gateway.run("UPDATE ledger SET at = now() - interval '16 min', outcome = NULL WHERE state = 'unknown'")
         await a_call(gateway, job, "1.4.1", state="reserved")
         first = await a_run(gateway, job, "discarded", steps=[[MODEL]], end=[])
         second = await a_run(gateway, job, "failed", steps=[[MODEL], [{**MODEL, "n": 2}]], end=[GUARD])
@@ -355,10 +356,12 @@ async def test_metrics_count_what_the_database_knows(database_url: str) -> None:
         conversation = await a_conversation(gateway, "acme", "c-1")
         job = await a_job(gateway, conversation, "sent")
         for ordinal, state in enumerate(("sent", "sent", "dropped", "held")):
-            await a_bubble(gateway, job, ordinal, state)
+            await a_bubble(gateway, job, ordinal, "held")
+            await gateway.run("UPDATE candidates SET state = :to WHERE ordinal = :at", to=state, at=ordinal)
         await a_call(gateway, job, "1.1.1", cache_write_5m=7)
         await a_call(gateway, job, "1.2.1")
         await a_call(gateway, job, "1.3.1", state="unknown", input=0, cache_read=0, output=0, cost_usd=0.1)
+        await gateway.run("UPDATE ledger SET at = now() - interval '16 min', outcome = NULL WHERE state = 'unknown'")
         await a_call(gateway, job, "1.4.1", state="reserved")
         for to, facts in (("failed", '{"code": "AR-550"}'), ("queued", None), ("sent", None)):
             await gateway.run(
@@ -367,13 +370,21 @@ async def test_metrics_count_what_the_database_knows(database_url: str) -> None:
                 to=to,
                 facts=facts,
             )
-        for state, attempts in (("accepted", 3), ("waiting", 2), ("posting", 1)):
+        for end, attempts in (("accepted", 3), ("waiting", 2), ("posting", 1)):
             await gateway.run(
                 "INSERT INTO deliveries (org_id, queue, webhook_id, type, body, state, attempts) "
-                "SELECT id, 'send', :state, 'message.send', '{}', :state, :attempts FROM organizations",
-                state=state,
-                attempts=attempts,
+                "SELECT id, 'send', :end, 'message.send', '{}', 'posting', 1 FROM organizations",
+                end=end,
             )
+            for attempt in range(2, attempts + 1):
+                for to in ("waiting", "posting"):
+                    await gateway.run(
+                        "UPDATE deliveries SET state = :to, attempts = :n WHERE webhook_id = :end",
+                        to=to,
+                        n=attempt if to == "posting" else attempt - 1,
+                        end=end,
+                    )
+            await gateway.run("UPDATE deliveries SET state = webhook_id WHERE webhook_id = :end", end=end)
         await gateway.run(
             "INSERT INTO dead_letters (source, code, error, payload) VALUES ('queue', 'AR-570', 'x', '{}')"
         )

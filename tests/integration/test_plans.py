@@ -16,6 +16,8 @@ from schemas.ids import JobId
 from schemas.jobs import Deliver
 from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
+from workers.adapters.postgres.counts import Counter
+from workers.adapters.postgres.totals import Totals
 
 GROWN = 100_000
 BIG = frozenset(
@@ -127,6 +129,8 @@ async def everything_hot(storage: Storage) -> None:
     await transitions.release("tests")
     await storage.say("m-7", conversation="new-1", contact={"id": "f5"})
     await storage.say("m-8", conversation="new-2", contact={"id": "new"})
+    await Counter(storage.database).counts()
+    await Totals(storage.database).fold()
 
 
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:

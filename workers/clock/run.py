@@ -9,6 +9,7 @@ from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.postgres.totals import Totals
 from workers.adapters.redis.board import RedisBoard
 from workers.adapters.redis.courier import RedisCourier
 from workers.clock.look import Look, Seen
@@ -21,6 +22,8 @@ from workers.runtime.outage import Outage
 log = logger(__name__)
 
 CONNECTIONS = 2
+FOLD_SECONDS = 5.0
+"""What was tallied since goes into the running sums this often: a few hundred rows, not yet worth a vacuum."""
 
 
 def run_clock(settings: Settings) -> None:
@@ -43,7 +46,9 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
         stack.push_async_callback(board.close)
         rows = Dispatch(database, settings.queue.admission_batch)
         look = Look(rows, board, courier, SystemClock(), settings.queue)
-        await _look_again_and_again(look, Pace(settings.queue.look_seconds), stop)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_look_again_and_again(look, Pace(settings.queue.look_seconds), stop))
+            tasks.create_task(_fold_again_and_again(Totals(database), stop))
 
 
 async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> None:
@@ -51,8 +56,24 @@ async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> 
     while not stop.is_set():
         seen = await _seen(look, outage)
         rest = pace.after(seen.pushed, seen.ahead) if seen else pace.after_failure()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), rest)
+        await _rest(stop, rest)
+
+
+async def _fold_again_and_again(totals: Totals, stop: asyncio.Event) -> None:
+    """Whether it is late or fails changes no number: what is not folded is read as it is."""
+    while not stop.is_set():
+        try:
+            await totals.fold()
+        except Unavailable:
+            log.debug("not_folded")  # the looks tell of the outage
+        except Exception:
+            log.exception("fault")
+        await _rest(stop, FOLD_SECONDS)
+
+
+async def _rest(stop: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
 
 
 async def _seen(look: Look, outage: Outage) -> Seen | None:

@@ -45,15 +45,15 @@ def _queues(counts: Counts) -> Iterator[Metric]:
 
 
 def _work(counts: Counts) -> Iterator[Metric]:
-    measures = counts.totals.measures
+    measures = counts.measures
     yield _counter("replique_jobs", "Jobs that ended.", ["pipeline", "outcome", "code"], measures.jobs)
     yield _histogram("replique_job_seconds", "From a job's making to its end.", measures.job_seconds)
     yield _histogram("replique_run_iterations", "Model answers of the agent in a run.", measures.run_iterations)
     yield _histogram("replique_send_lateness_seconds", "From due to left, first attempts.", measures.send_lateness)
-    actions = {(action,): n for action, n in measures.window_actions.items()}
-    yield _counter("replique_window_actions", "What operators did to replies.", ["action"], actions)
-    yield _counter("replique_candidates", "Bubbles that ended.", ["kind", "outcome"], counts.totals.candidates)
-    attempts = {(outcome,): n for outcome, n in counts.totals.webhook_attempts.items()}
+    yield _counter("replique_tool_calls", "Tools that the agent called.", ["tool", "result"], measures.tool_calls)
+    yield _counter("replique_window_actions", "What operators did to replies.", ["action"], measures.window_actions)
+    yield _counter("replique_candidates", "Bubbles that ended.", ["kind", "outcome"], measures.candidates)
+    attempts = measures.webhook_attempts
     yield _counter("replique_webhook_attempts", "Webhook attempts that ended.", ["outcome"], attempts)
 
 
@@ -62,8 +62,8 @@ def _models(counts: Counts) -> Iterator[Metric]:
     tokens: dict[tuple[str, ...], float] = {}
     usd: dict[tuple[str, ...], float] = {}
     eur: dict[tuple[str, ...], float] = {}
-    for row in counts.totals.ledger:
-        own = (str(row.org), row.pipeline, row.model)
+    for row in counts.measures.ledger:
+        own = (row.org, row.pipeline, row.model)
         _add(calls, (row.provider, row.model, row.outcome), row.calls)
         _add(usd, own, float(row.usd))
         _add(eur, own, float(row.eur))

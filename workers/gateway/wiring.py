@@ -74,7 +74,7 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         dead_letters=DeadLetters(snapshots),
         files=SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock),
         explain=Explain(snapshots),
-        counter=Counter(database, clock.monotonic),
+        counter=Counter(database),
         redis=redis,
         doctor=Doctor(settings, Health(snapshots), redis),
     )
