@@ -26,6 +26,7 @@ from pydantic import (
     model_validator,
 )
 
+from schemas.channels import Channel
 from schemas.ids import NAME_PATTERN
 from schemas.llm import Task
 from schemas.speech import SpeechFailed, Voice
@@ -104,10 +105,12 @@ class Spec(BaseModel):
 
 
 class Webhook(Spec):
-    """Where signed webhooks go. `secret`: `whsec_` and base64 of 24 to 64 bytes, as Standard Webhooks asks."""
+    """Where signed webhooks go. `secret`: `whsec_` and base64 of 24 to 64 bytes, as Standard Webhooks asks. `channel`:
+    the platform on which the receiver shows what it gets; a text that is too long for it arrives as several."""
 
     url: AnyHttpUrl
     secret: SecretStr
+    channel: Annotated[Channel, Field(strict=False)] = Channel.WEBHOOK
 
     @model_validator(mode="after")
     def _secret_is_a_key(self) -> Self:
@@ -170,6 +173,10 @@ class OrganizationSpec(Spec):
     retention_days: int | None = Field(None, ge=1, le=36_500)
     models: Models = {}
     agent: AgentOverrides = AgentOverrides()
+
+    @property
+    def channel(self) -> Channel:
+        return Channel.WEBHOOK if self.webhook is None else self.webhook.channel
 
 
 class Debounce(Spec):

@@ -7,6 +7,7 @@ from pipelines.agent.loop import Agent, Finish
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import validation
 from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.parting import parted
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.autoreply.silence import silence_of
 from pipelines.autoreply.validation import Verdict
@@ -74,7 +75,8 @@ class Composition:
         return self._reply(best, note)
 
     def _reply(self, version: Version, note: str | None) -> Reply:
-        return Reply(version.bubbles, self.draft.plan, note, self.trace.take())
+        bubbles = parted(version.bubbles, self.case.organization.spec.channel, self.trace)
+        return Reply(bubbles, self.draft.plan, note, self.trace.take())
 
     def _failure(self, halt: Halt) -> Failure:
         self.trace.guard(halt.code, halt.rule)
