@@ -297,4 +297,6 @@ def stored(document: BaseModel) -> dict[str, Any]:
     webhook = getattr(document, "webhook", None)
     if webhook is not None:
         kept["webhook"]["secret"] = webhook.secret.get_secret_value()
+        if webhook.channel is Channel.WEBHOOK:
+            del kept["webhook"]["channel"]  # a worker of the version before knows no such field, and refuses the rest
     return kept

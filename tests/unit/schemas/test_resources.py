@@ -38,6 +38,14 @@ def test_what_is_stored_reads_back_as_the_same_document() -> None:
     assert [stored(spec) for spec in read] == [stored(organization), stored(persona)]
 
 
+def test_a_channel_that_is_not_named_is_not_stored_and_so_read_by_older_workers_too() -> None:
+    webhook = {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4}
+
+    kept = stored(OrganizationSpec.model_validate({"webhook": webhook}))
+
+    assert sorted(kept["webhook"]) == ["secret", "url"]
+
+
 def test_a_channel_that_nobody_knows_is_refused_by_name() -> None:
     webhook = {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4, "channel": "fax"}
 
