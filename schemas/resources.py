@@ -174,10 +174,6 @@ class OrganizationSpec(Spec):
     models: Models = {}
     agent: AgentOverrides = AgentOverrides()
 
-    @property
-    def channel(self) -> Channel:
-        return Channel.WEBHOOK if self.webhook is None else self.webhook.channel
-
 
 class Debounce(Spec):
     quiet_seconds: Seconds = 8

@@ -12,6 +12,7 @@ from pipelines.autoreply.reviewer import Reviewer
 from pipelines.autoreply.silence import silence_of
 from pipelines.autoreply.validation import Verdict
 from schemas.agent import AgentParameters
+from schemas.channels import Channel
 from schemas.conversation import Case
 from schemas.decisions import Bubble, Failure, Reply, Silence
 from schemas.errors import Code
@@ -75,7 +76,9 @@ class Composition:
         return self._reply(best, note)
 
     def _reply(self, version: Version, note: str | None) -> Reply:
-        bubbles = parted(version.bubbles, self.case.organization.spec.channel, self.trace)
+        webhook = self.case.organization.spec.webhook
+        channel = Channel.WEBHOOK if webhook is None else webhook.channel
+        bubbles = parted(version.bubbles, channel, self.trace)
         return Reply(bubbles, self.draft.plan, note, self.trace.take())
 
     def _failure(self, halt: Halt) -> Failure:
