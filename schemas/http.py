@@ -97,6 +97,15 @@ class ReasonIn(Asked):
     reason: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
+class AudioOut(Body):
+    """What a voice bubble sounds like. `url` needs no key and is good for seven days from this answer."""
+
+    url: str
+    mime: str
+    duration_ms: int
+    transcript: str
+
+
 class CandidateOut(Body):
     id: str
     ordinal: int
@@ -105,7 +114,7 @@ class CandidateOut(Body):
     text: str
     media: list[dict[str, Any]] = []
     price: dict[str, str] | None = None
-    audio: dict[str, Any] | None = None
+    audio: AudioOut | None = None
     due_at: datetime | None = None
     reason: str | None = None
     version: int = 0

@@ -27,6 +27,7 @@ from pydantic import (
     model_validator,
 )
 
+from schemas.channels import Channel
 from schemas.ids import NAME_PATTERN
 from schemas.llm import Task
 from schemas.speech import SpeechFailed, Voice
@@ -109,10 +110,12 @@ class Spec(BaseModel):
 
 
 class Webhook(Spec):
-    """Where signed webhooks go. `secret`: `whsec_` and base64 of 24 to 64 bytes, as Standard Webhooks asks."""
+    """Where signed webhooks go. `secret`: `whsec_` and base64 of 24 to 64 bytes, as Standard Webhooks asks. `channel`:
+    the platform on which the receiver shows what it gets; a text that is too long for it arrives as several."""
 
     url: AnyHttpUrl
     secret: SecretStr
+    channel: Annotated[Channel, Field(strict=False)] = Channel.WEBHOOK
 
     @model_validator(mode="after")
     def _secret_is_a_key(self) -> Self:
@@ -295,4 +298,6 @@ def stored(document: BaseModel) -> dict[str, Any]:
     webhook = getattr(document, "webhook", None)
     if webhook is not None:
         kept["webhook"]["secret"] = webhook.secret.get_secret_value()
+        if webhook.channel is Channel.WEBHOOK:
+            del kept["webhook"]["channel"]  # a worker of the version before knows no such field, and refuses the rest
     return kept

@@ -7,10 +7,12 @@ from pipelines.agent.loop import Agent, Finish
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import validation
 from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.parting import parted
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.autoreply.silence import silence_of
 from pipelines.autoreply.validation import Verdict
 from schemas.agent import AgentParameters
+from schemas.channels import Channel
 from schemas.conversation import Case
 from schemas.decisions import Bubble, Failure, Reply, Silence
 from schemas.errors import Code
@@ -74,7 +76,10 @@ class Composition:
         return self._reply(best, note)
 
     def _reply(self, version: Version, note: str | None) -> Reply:
-        return Reply(version.bubbles, self.draft.plan, note, self.trace.take())
+        webhook = self.case.organization.spec.webhook
+        channel = Channel.WEBHOOK if webhook is None else webhook.channel
+        bubbles = parted(version.bubbles, channel, self.trace)
+        return Reply(bubbles, self.draft.plan, note, self.trace.take())
 
     def _failure(self, halt: Halt) -> Failure:
         self.trace.guard(halt.code, halt.rule)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from pipelines.text import fold
+from pipelines.text import clean, fold, rendered
 from schemas.resources import Disclosure
 
 TEXTS = {
@@ -48,7 +48,11 @@ def worded(disclosure: Disclosure, display_name: str, languages: list[str | None
     tags = (tag for language in languages for tag in _from_exact_to_base(language))
     tag = next((tag for tag in tags if tag in known), "en")
     version = version_of(own[tag]) if tag in own else DEFAULT_VERSION
-    return Notice(known[tag].replace(NAME, display_name), tag, version)
+    return Notice(shown(known[tag], display_name), tag, version)
+
+
+def shown(words: str, display_name: str) -> str:
+    return rendered(words).replace(NAME, clean(display_name))
 
 
 def version_of(words: str) -> str:

@@ -24,12 +24,16 @@ def room(waiting: Sequence[Waiting], first: int) -> tuple[int, int]:
     return first + notices, first + len(waiting) - 1
 
 
-def moved(waiting: Sequence[Waiting], first: int, bubble: CandidateId, to: int) -> list[Place]:
-    """What gets another ordinal when `bubble` moves `to` an ordinal within its room."""
+def place_of(waiting: Sequence[Waiting], first: int, bubble: CandidateId) -> int:
+    return first + next(n for n, other in enumerate(waiting) if other.id == bubble)
+
+
+def moved(waiting: Sequence[Waiting], first: int, bubble: CandidateId, to: int, parts: int = 1) -> list[Place]:
+    """What gets another ordinal when `bubble` moves `to` an ordinal within its room and takes up `parts` of them."""
     rest = [other for other in waiting if other.id != bubble]
     own = [other for other in waiting if other.id == bubble]
     at = to - first
-    return closed_up([*rest[:at], *own, *rest[at:]], first)
+    return [*closed_up([*rest[:at], *own], first), *closed_up(rest[at:], to + parts)]
 
 
 def closed_up(waiting: Sequence[Waiting], first: int) -> list[Place]:

@@ -3,17 +3,17 @@
 from pipelines.text.clean import clean
 from pipelines.text.fold import fold, holds
 from pipelines.text.graphemes import graphemes, head, length
-from pipelines.text.limits import LIMITS, Channel, Limit, Unit
+from pipelines.text.limits import LIMITS, Limit, Unit, fits_everywhere
 from pipelines.text.markdown import rendered
 from pipelines.text.split import split
 from pipelines.text.storable import storable, storable_deep
 
 __all__ = [
     "LIMITS",
-    "Channel",
     "Limit",
     "Unit",
     "clean",
+    "fits_everywhere",
     "fold",
     "graphemes",
     "head",

@@ -5,24 +5,17 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from pipelines.text.graphemes import length
+from schemas.channels import Channel
 
 _SMALLEST = 4
 """A code point has up to four bytes: below that, some text could not be sent at all."""
 
 
-class Channel(StrEnum):
-    WEBHOOK = "webhook"
-    WHATSAPP = "whatsapp"
-    TELEGRAM = "telegram"
-    MESSENGER = "messenger"
-    INSTAGRAM = "instagram"
-
-
 class Unit(StrEnum):
-    GRAPHEME = "grapheme"
-    CODE_POINT = "code_point"
-    UTF16 = "utf16"
-    BYTE = "byte"
+    GRAPHEME = "characters"
+    CODE_POINT = "code points"
+    UTF16 = "UTF-16 units"
+    BYTE = "bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +28,9 @@ class Limit:
     def __post_init__(self) -> None:
         if self.most < _SMALLEST:
             raise ValueError(f"a limit of {self.most}; at least {_SMALLEST}, so that any character fits")
+
+    def __str__(self) -> str:
+        return f"{self.most} {self.unit.value}"
 
     def size(self, text: str) -> int:
         """The length of `text` as the channel counts it. Lone surrogates count as what `clean` makes of them."""
@@ -60,3 +56,8 @@ LIMITS = MappingProxyType(
         Channel.INSTAGRAM: Limit(1000, Unit.BYTE),
     }
 )
+
+
+def fits_everywhere(text: str) -> bool:
+    """Whether every channel takes it in one piece."""
+    return all(limit.size(text) <= limit.most for limit in LIMITS.values())

@@ -14,6 +14,8 @@ _STAR = regex.compile(r"(?P<indent>[ \t]*)[*•][ \t]++(?P<item>[^*].*|\*.*[^*\s
 _ITEM = regex.compile(r"(?P<lead>[ \t]*(?:-|\+|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)(?P<item>.*)")
 _TABLE_RULE = regex.compile(r"[ ]{0,3}\|?(?:[ \t]*:?-{1,}:?[ \t]*\|)+(?:[ \t]*:?-{1,}:?[ \t]*)?")
 _BAR = regex.compile(r"(?<!\\)\|")
+_MOST_NAMED = 16_384
+"""Characters that headings may add to a table: each row repeats them."""
 
 
 def rendered(text: str) -> str:
@@ -123,6 +125,8 @@ def _table(lines: list[str], at: int) -> tuple[list[str], int] | None:
     end = at + 2
     while end < len(lines) and "|" in lines[end]:
         end += 1
+    if sum(map(len, heads)) * (end - at - 2) > _MOST_NAMED:
+        return None
     rows = [_row(heads, _cells(line)) for line in lines[at + 2 : end]]
     return rows or [", ".join(head for head in heads if head)], end
 

@@ -218,6 +218,19 @@ async def test_a_notice_cannot_be_emptied_and_its_own_words_are_kept_in_the_log(
     assert log == [{"fr": "Une IA écrit."}, {}]
 
 
+async def test_a_notice_that_a_channel_would_cut_is_refused(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        fits = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"hi": "क" * 333}}})
+        wordy = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"hi": "क" * 334}}})
+        named = await apply(gateway, ACME, {**MAYA, "display_name": "é" * 500})
+
+    fields = [[error["field"] for error in problem["errors"]] for problem in (wordy, named)]
+    assert (fits, fields) == (
+        ["created", "created"],
+        [["resources.1.disclosure.texts.hi"], ["resources.1.display_name"]],
+    )
+
+
 async def test_a_route_nobody_can_read_is_refused(database_url: str) -> None:
     routes = {"reply": "banana", "review": "claude-haiku-5-5,", "draft": " , ", "bulk": "claude-haiku-5-5, cherry"}
     async with a_gateway(database_url) as gateway:

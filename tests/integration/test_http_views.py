@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders_face import ADMIN, Gateway, a_gateway
+from workers.adapters.files.address import open_files
 
 MODEL = {"n": 1, "kind": "model", "at": "2026-11-30T10:00:01+00:00", "model": "claude-haiku-5-5", "cost_usd": "0.01"}
 GUARD = {"n": 1, "kind": "guard", "at": "2026-11-30T10:00:02+00:00", "code": "AR-550", "rule": "max_iterations"}
@@ -142,6 +144,32 @@ async def test_a_job_shows_bubbles_cost_trace_and_events(database_url: str) -> N
     head = {"conversation": "c-1", "organization": "acme", "outcome": "failed", "attention": True, "attempts": 2}
     assert head.items() <= shown.items()
     assert listed["items"] == [{**shown, "trace": [], "events": []}]
+
+
+async def test_a_voice_is_shown_with_a_link_that_still_opens(database_url: str, tmp_path: Path) -> None:
+    key, mime = "org_1/speech/a1.ogg", "audio/ogg; codecs=opus"
+    await open_files(str(tmp_path)).put(key, b"OggS", mime)
+    ended = "http://it/v1/files/org_1~speech~a1.ogg?exp=1&sig=0"
+    recording = {"key": key, "url": ended, "mime": mime, "duration_ms": 900, "transcript": "coucou"}
+    async with a_gateway(database_url, STORAGE_URL=str(tmp_path), PUBLIC_URL="http://it") as gateway:
+        job = await a_job(gateway, await a_conversation(gateway, "acme", "c-1"))
+        bubble = await a_bubble(gateway, job, 0, "sent")
+        await gateway.run("UPDATE candidates SET kind = 'voice', audio = :audio", audio=json.dumps(recording))
+        await gateway.run(
+            "INSERT INTO messages (org_id, conversation_id, author, position, kind, text, candidate_id, job_id) "
+            "SELECT org_id, conversation_id, 'ai', 1, 'voice', text, id, job_id FROM candidates WHERE id = :bubble",
+            bubble=bubble,
+        )
+        one = (await gateway.call("GET", f"/v1/jobs/job_{job}")).json()["candidates"]
+        listed = (await gateway.call("GET", "/v1/jobs")).json()["items"][0]["candidates"]
+        said = (await gateway.call("GET", "/v1/conversations/c-1", org="acme")).json()["messages"]
+        shown = [item["audio"] for item in (*one, *listed, *said)]
+        opened = [await gateway.call("GET", audio["url"].removeprefix("http://it"), key=None) for audio in shown]
+
+    assert [audio | {"url": ""} for audio in shown] == [
+        {"url": "", "mime": mime, "duration_ms": 900, "transcript": "coucou"}
+    ] * 3
+    assert [(answer.status_code, answer.content) for answer in opened] == [(200, b"OggS")] * 3
 
 
 async def test_only_the_next_held_bubble_has_a_due_time(database_url: str) -> None:

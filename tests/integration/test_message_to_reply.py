@@ -35,6 +35,23 @@ async def test_message_becomes_a_delivered_reply(stack: Stack, model: SimulatorC
     assert stack.receiver.forged == 0
 
 
+async def test_a_text_too_long_for_the_channel_arrives_whole_in_several_bubbles(
+    stack: Stack, model: SimulatorControl
+) -> None:
+    talk = stack.organization(limits={"max_chars": 10_000})
+    story = " ".join(f"Le jour {n}, j'ai marché jusqu'à la mer et j'ai pensé à toi 🌊." for n in range(90))
+    await model.script(bubbles("Écoute :", story, "Voilà !"), done(), match=talk.marker, task="reply")
+
+    job = talk.ended(talk.say("raconte")["job"])
+
+    posts = stack.receiver.applied(talk.name)
+    texts = [post["text"] for post in posts]
+    assert (texts[0], " ".join(texts[1:-1]), texts[-1]) == ("Écoute :", story, "Voilà !")
+    assert [len(text.encode("utf-16-le")) // 2 <= 4096 for text in texts] == [True] * 4
+    assert [text.endswith("🌊.") for text in texts[1:-1]] == [True, True]
+    assert [(post["ordinal"], post["id"]) for post in posts] == [(c["ordinal"], c["id"]) for c in job["candidates"]]
+
+
 async def test_first_bubble_to_a_contact_is_preceded_by_the_notice_once(stack: Stack, model: SimulatorControl) -> None:
     talk = stack.organization(**NOTICE_ON)
     await model.script(bubbles("Coucou !"), done(), bubbles("Oui, ça va."), done(), match=talk.marker, task="reply")

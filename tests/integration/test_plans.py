@@ -141,7 +141,7 @@ async def everything_an_operator_does(storage: Storage, job: JobId) -> None:
     await transitions.regenerate(org, job, "zoe")
     await transitions.record(await storage.claim(), a_reply("un", "deux"))
     newest = (await storage.row("SELECT max(id) AS id FROM candidates"))["id"]
-    await transitions.edit_candidate(org, newest, CandidatePatch(text="x", ordinal=0), "zoe")
+    await transitions.edit_candidate(org, newest, CandidatePatch(text="x " * 2500, ordinal=0), "zoe")
     await transitions.drop_candidate(org, newest, "zoe")
     await transitions.settle(await storage.send(), Refused("no", final=True))
     await transitions.retry(org, job, "zoe")

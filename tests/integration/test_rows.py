@@ -24,6 +24,9 @@ PACED = {"pacing": {"base_ms": 60_000, "per_char_ms": 0, "jitter": 0}}
 SLOW = {"debounce": {"quiet_seconds": 30, "max_wait_seconds": 45}}
 DRAFT = {"autonomy": "draft"}
 NOTICE = {"disclosure": {"notice": True}}
+PART = "Les mots. " * 409 + "Fini."
+"""As much as the webhook takes at once: a sentence more would be too much."""
+LONG = f"{PART} {PART} {PART}"
 NO = Refused("503", final=False)
 NEVER = Refused("400", final=True)
 HANGS = Unknown("timed out")
@@ -834,6 +837,63 @@ async def _(scene: Scene) -> Any:
         edited["text"].strip(),
         before == await scene.one("SELECT due_at FROM jobs"),
     )
+
+
+@row("edit: Markdown is shown as the contact will see it", "C'est bien : https://ex.fr/a_b_c")
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    edited = await scene.edit(1, text="C'est **bien** : https://ex.fr/a_b_c ")
+    return edited["text"]
+
+
+@row(
+    "edit: too long for the channel, it becomes several",
+    (["0 notice", "1 text un", "2 text P", "3 text P", "4 text P", "5 text deux"], 2, [1, 0], "later", 3),
+    **NOTICE,
+)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux", "trois")
+    edited = await scene.edit(4, text=LONG, ordinal=2)
+    versions = edited["version"], await scene.one("SELECT max(version) FROM candidates WHERE id > 4")
+    told = await scene.one("SELECT facts->'parts' FROM job_events ORDER BY id DESC LIMIT 1")
+    lines = [line.replace(" held", "").replace(PART, "P") for line in await scene.bubbles()]
+    return [line.split(" The ")[0] for line in lines], edited["ordinal"], list(versions), await scene.due(), told
+
+
+@row("edit: its parts leave in order, each once", (["P", "P", "P", "deux"], [0, 1, 2, 3], ["sent 1"], True))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.edit(1, text=LONG)
+    left = [await scene.leave()]
+    for _ in range(3):
+        await scene.storage.settle(left[-1], Accepted())
+        left.append(await scene.leave())
+    await scene.storage.settle(left[-1], Accepted())
+    data = [json.loads(posting.body)["data"] for posting in left]
+    once = len({posting.webhook_id for posting in left}) == 4
+    texts = [each["text"].replace(PART, "P") for each in data]
+    return texts, [each["ordinal"] for each in data], await scene.jobs(), once
+
+
+@row(
+    "edit: between two parts the contact writes, and the rest does not leave",
+    (["sent", "recalled", "recalled", "recalled"], ["superseded 1", "queued 2"], ["coucou", "P", "coucou"]),
+    **PACED,
+)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.edit(1, text=LONG)
+    await scene.send()
+    await scene.say()
+    lines = await scene.lines("SELECT text FROM messages ORDER BY position")
+    return await states(scene), await scene.jobs(), [line.replace(PART, "P") for line in lines]
+
+
+@row("edit: one that is prepared is prepared again, with the first part", ["0 text held P", "1 text held P"])
+async def _(scene: Scene) -> Any:
+    await preparing(scene)
+    await scene.edit(1, text=f"{PART} {PART}")
+    return [line.replace(PART, "P") for line in await scene.bubbles()]
 
 
 @row("edit: what leaves is what was edited", "deux fois")

@@ -128,11 +128,11 @@ Maker = Callable[[httpx2.AsyncClient, str, float], Speech]
 
 
 def openai(client: httpx2.AsyncClient, base_url: str, timeout: float) -> Speech:
-    return OpenAISpeech(client, FixedClock(), "sk-test", base_url=base_url, timeout_seconds=timeout)
+    return OpenAISpeech(client, FixedClock(), "sk-test", base_url, "gpt-4o-mini-tts", timeout)
 
 
 def elevenlabs(client: httpx2.AsyncClient, base_url: str, timeout: float) -> Speech:
-    return ElevenLabsSpeech(client, FixedClock(), "xi-test", base_url=base_url, timeout_seconds=timeout)
+    return ElevenLabsSpeech(client, FixedClock(), "xi-test", base_url, "eleven_multilingual_v2", timeout)
 
 
 BOTH = pytest.mark.parametrize("make", [openai, elevenlabs])
@@ -196,7 +196,7 @@ async def test_what_openai_is_asked(spoken: bytes) -> None:
 )
 async def test_what_elevenlabs_is_asked(spoken: bytes, model: str, told: dict[str, str]) -> None:
     async with provider(whole(200, spoken, "audio/ogg")) as server, httpx2.AsyncClient() as client:
-        speech = ElevenLabsSpeech(client, FixedClock(), "xi-test", base_url=server.base_url, model=model)
+        speech = ElevenLabsSpeech(client, FixedClock(), "xi-test", server.base_url, model)
         await speech.say("Coucou", "v0ice", "fr-CA")
 
     (heard,) = server.heard

@@ -64,15 +64,16 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 def assemble(settings: Settings, database: Database, courier: Courier, redis: Probe, clock: Clock) -> Parts:
     keys, snapshots = Keys(database, settings), Snapshots(database)
     secret = InstallationSecret(database, settings)
+    files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
     return Parts(
         transitions=Transitions(database, settings, courier, settings.instance or "gateway"),
         guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
         provision=Provision(database),
-        conversations=Conversations(snapshots, settings.simulator),
-        jobs=Jobs(snapshots, settings.simulator),
+        conversations=Conversations(snapshots, files.signer, settings.simulator),
+        jobs=Jobs(snapshots, files.signer, settings.simulator),
         dead_letters=DeadLetters(snapshots),
-        files=SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock),
+        files=files,
         explain=Explain(snapshots),
         counter=Counter(database),
         redis=redis,

@@ -12,7 +12,7 @@ ORGANIZATION = {
     "name": "acme",
     "plan": "pro",
     "timezone": "Europe/Paris",
-    "webhook": {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4},
+    "webhook": {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4, "channel": "telegram"},
     "budgets": {"per_run": "0.05", "per_month": "250"},
     "limits": {"in_flight": 4},
     "models": {"reply": "claude-haiku-5-5,gpt-6-luna"},
@@ -36,6 +36,23 @@ def test_what_is_stored_reads_back_as_the_same_document() -> None:
     read = (OrganizationSpec.model_validate(stored(organization)), PersonaSpec.model_validate(stored(persona)))
 
     assert [stored(spec) for spec in read] == [stored(organization), stored(persona)]
+
+
+def test_a_channel_that_is_not_named_is_not_stored_and_so_read_by_older_workers_too() -> None:
+    webhook = {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4}
+
+    kept = stored(OrganizationSpec.model_validate({"webhook": webhook}))
+
+    assert sorted(kept["webhook"]) == ["secret", "url"]
+
+
+def test_a_channel_that_nobody_knows_is_refused_by_name() -> None:
+    webhook = {"url": "https://x.test/in", "secret": "whsec_" + "c2VjcmV0" * 4, "channel": "fax"}
+
+    with pytest.raises(ValidationError) as refused:
+        OrganizationSpec.model_validate({"webhook": webhook})
+
+    assert [error["loc"] for error in refused.value.errors()] == [("webhook", "channel")]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,13 @@ class SignedFiles:
 
     async def url(self, key: str) -> str:
         """Opens the file for seven days."""
-        return (await self._signer()).url(key, self._clock.now() + LIFETIME)
+        return (await self.signer())(key)
+
+    async def signer(self) -> Callable[[str], str]:
+        """Answers `url` for any key, from now on without waiting. Raises `Unavailable`."""
+        links = await self._signer()
+        expires = self._clock.now() + LIFETIME
+        return lambda key: links.url(key, expires)
 
     async def open(self, file_id: str, expires: str, signature: str) -> FileStream:
         """As they stand in a URL. Raises Forbidden, LinkExpired, FileMissing, FilesUnavailable."""

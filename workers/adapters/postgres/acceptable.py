@@ -1,14 +1,18 @@
-"""What a document must be beyond its schema: names of models that can be read, notices that say something."""
+"""What a document must be beyond its schema: names of models that can be read, notices that say something and fit."""
 
 from collections.abc import Iterator
 
 from pipelines.delivery import notice
 from pipelines.llm.models import UnknownModel, parse_route
+from pipelines.text import fits_everywhere
 from schemas.errors import Invalid
 from schemas.resources import Manifest, OrganizationDocument, PersonaDocument
 
 Fault = tuple[str, str]
 """A field inside its document, and a sentence."""
+
+# It counts as shown when its bubble is accepted, so it cannot be cut in two.
+_TOO_LONG = "a notice leaves in one piece and must fit every channel, Instagram's 1000 bytes too"
 
 
 def refuse_unacceptable(manifest: Manifest) -> None:
@@ -36,3 +40,11 @@ def _notices(persona: PersonaDocument) -> Iterator[Fault]:
     for language, words in persona.disclosure.texts.items():
         if not notice.says_something(words):
             yield f"disclosure.texts.{language}", "says nothing: a notice tells contacts that an AI writes"
+        elif not _fits(words, persona):
+            yield f"disclosure.texts.{language}", f"{_TOO_LONG}, the persona's name filled in"
+    if not all(_fits(words, persona) for words in notice.TEXTS.values()):
+        yield "display_name", f"{_TOO_LONG}, and with this name it would not"
+
+
+def _fits(words: str, persona: PersonaDocument) -> bool:
+    return fits_everywhere(notice.shown(words, persona.display_name or persona.name))

@@ -4,7 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.delivery.ordering import Place, Waiting, closed_up, moved, room
+from pipelines.delivery.edited import edited
+from pipelines.delivery.ordering import Place, Waiting, closed_up, moved, place_of, room
+from schemas.channels import Channel
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind
 from schemas.errors import Conflict, Invalid, NotFound
@@ -21,7 +23,10 @@ from workers.adapters.postgres.transaction import Row, Transaction, sql
 _WAITING = (CandidateState.HELD, CandidateState.PREPARING)
 _LEFT = (CandidateState.LEAVING, CandidateState.SENT)
 
-_JOB_OF = sql("SELECT job_id, org_id FROM candidates WHERE id = :candidate")
+_ABOUT = sql("""
+SELECT k.job_id, k.org_id, k.kind, k.text, COALESCE(o.spec #>> '{webhook,channel}', 'webhook') AS channel
+FROM candidates k JOIN organizations o ON o.id = k.org_id WHERE k.id = :candidate
+""")
 _BUBBLES = sql("""
 SELECT id, kind, state, ordinal, version, price, left_at FROM candidates WHERE job_id = :job ORDER BY ordinal, id
 """)
@@ -32,6 +37,13 @@ UPDATE candidates
 SET text = COALESCE(CAST(:text AS text), text), price = COALESCE(CAST(:price AS jsonb), price), state = 'held',
     audio = CASE WHEN CAST(:text AS text) IS NULL THEN audio END, version = version + 1
 WHERE id = :candidate AND version = :version AND state IN ('held', 'preparing')
+""")
+
+_ADD = sql("""
+INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text)
+SELECT k.org_id, k.job_id, k.conversation_id, :ordinal + part.n, k.kind, 'held', part.text
+FROM candidates k CROSS JOIN unnest(CAST(:texts AS text[])) WITH ORDINALITY AS part (text, n)
+WHERE k.id = :candidate
 """)
 
 _MOVE = sql("""
@@ -83,21 +95,29 @@ class _Reply:
 
 async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
     """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Conflict, Invalid."""
-    reply = await _changeable(tx, org, candidate)
+    about = await _about(tx, org, candidate)
+    texts = _texts(about, patch)  # before the lock: a long text takes its time
+    reply = await _changeable(tx, about, candidate)
     await _must_be_current(tx, reply, patch.version)
-    places = await _places(tx, reply, patch.ordinal)
+    place = await _place(tx, reply, patch.ordinal)
+    stays = patch.ordinal is None and len(texts) < 2
+    places = [] if stays else moved(reply.waiting, reply.first, candidate, place, len(texts) or 1)
     price = _price(reply.own, patch)
-    await tx.run(_EDIT, candidate=candidate, version=reply.own.version, text=patch.text, price=price)
+    words = texts[0] if texts else None
+    await tx.run(_EDIT, candidate=candidate, version=reply.own.version, text=words, price=price)
     await _move(tx, places)
+    if texts[1:]:
+        await tx.run(_ADD, candidate=candidate, ordinal=place, texts=texts[1:])
     if reply.prepared in {candidate, *(moved for moved, _ in places)}:
         await _send_again(tx, reply)
     changed = sorted(patch.model_fields_set & {"text", "price", "ordinal"})
-    await _kept(tx, reply, "edited", who, changed=changed)
+    more = {"parts": len(texts)} if texts[1:] else {}
+    await _kept(tx, reply, "edited", who, changed=changed, **more)
 
 
 async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: str) -> None:
     """Row 33 when it was the last. Raises NotFound, TooLate, Conflict (a notice)."""
-    reply = await _changeable(tx, org, candidate)
+    reply = await _changeable(tx, await _about(tx, org, candidate), candidate)
     rest = [bubble for bubble in reply.waiting if bubble.id != candidate]
     over = all(bubble.kind is BubbleKind.NOTICE for bubble in rest)
     gone = [candidate, *(bubble.id for bubble in rest if over)]
@@ -112,12 +132,23 @@ async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: 
         await _send_again(tx, reply)
 
 
-async def _changeable(tx: Transaction, org: OrgId | None, candidate: CandidateId) -> _Reply:
-    where = await tx.one(_JOB_OF, candidate=candidate)
-    if where is None or (org is not None and where.org_id != org):
+async def _about(tx: Transaction, org: OrgId | None, candidate: CandidateId) -> Row:
+    row = await tx.one(_ABOUT, candidate=candidate)
+    if row is None or (org is not None and row.org_id != org):
         raise NotFound("no such bubble")
-    conversation = await lock_of_job(tx, org, JobId(where.job_id))
-    job = await read_or_refuse(tx, conversation, where.job_id)
+    return row
+
+
+def _texts(about: Row, patch: CandidatePatch) -> list[str]:
+    """What the bubble says from now on, and what those say that it becomes besides; empty: its words stay."""
+    if patch.text is None:
+        return []
+    return edited(patch.text, about.text, BubbleKind(about.kind), Channel(about.channel))
+
+
+async def _changeable(tx: Transaction, about: Row, candidate: CandidateId) -> _Reply:
+    conversation = await lock_of_job(tx, OrgId(about.org_id), JobId(about.job_id))
+    job = await read_or_refuse(tx, conversation, about.job_id)
     bubbles = await tx.all(_BUBBLES, job=job.id)
     own = next(row for row in bubbles if row.id == candidate)
     if own.state not in _WAITING or job.state not in (JobState.HELD, JobState.SENDING):
@@ -135,15 +166,16 @@ async def _must_be_current(tx: Transaction, reply: _Reply, version: int | None) 
         raise await too_late(tx, reply.job, state=own.state, reason="edited meanwhile", version=own.version)
 
 
-async def _places(tx: Transaction, reply: _Reply, to: int | None) -> list[Place]:
+async def _place(tx: Transaction, reply: _Reply, to: int | None) -> int:
+    """Where the bubble stands from now on."""
     if to is None:
-        return []
+        return place_of(reply.waiting, reply.first, CandidateId(reply.own.id))
     lowest, highest = room(reply.waiting, reply.first)
     if to < reply.first:
         raise await too_late(tx, reply.job, reason=f"the bubble {to} has left")
     if not lowest <= to <= highest:
         raise _invalid("ordinal", f"between {lowest} and {highest}; a notice stays in front")
-    return moved(reply.waiting, reply.first, CandidateId(reply.own.id), to)
+    return to
 
 
 def _price(own: Row, patch: CandidatePatch) -> str | None:

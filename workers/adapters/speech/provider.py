@@ -3,27 +3,48 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2
 
-from schemas.speech import Engine, SpeechFailed
+from pipelines.ports import Clock
+from schemas.speech import Audio, Engine, SpeechFailed
+from workers.adapters.speech.opus import finished
 
 MAX_BYTES = 20 * 1024 * 1024
 RETRYABLE = {408, 409, 425, 429}
 _TOKEN = re.compile(r"[a-z][a-z0-9_.]{0,59}")
 
 
-class SpeechCall:
+class ProviderSpeech:
     """POSTs JSON, takes a sound file. One attempt: who called decides about the next."""
 
-    def __init__(self, client: httpx2.AsyncClient, engine: Engine, timeout_seconds: float) -> None:
+    engine: ClassVar[Engine]
+
+    def __init__(
+        self,
+        client: httpx2.AsyncClient,
+        clock: Clock,
+        api_key: str,
+        base_url: str,
+        model: str,
+        timeout_seconds: float = 30,
+    ) -> None:
+        """`timeout_seconds` is for a whole call."""
         self._client = client
-        self._engine = engine
+        self._clock = clock
+        self._api_key = api_key
+        self._base_url = base_url.rstrip("/")
+        self._model = model
         self._timeout_seconds = timeout_seconds
 
-    async def post(self, url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> bytes:
-        """The file as received, at most 20 MB. Raises `SpeechFailed`, nothing else."""
+    async def _spoken(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any], voice: str) -> Audio:
+        """What is answered, marked. Raises `SpeechFailed`, nothing else."""
+        content = await self._posted(f"{self._base_url}{path}", headers, body)
+        return finished(content, self.engine, voice, self._clock.now())
+
+    async def _posted(self, url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> bytes:
+        """The file as received, at most 20 MB."""
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await self._received(url, headers, body)
@@ -51,7 +72,7 @@ class SpeechCall:
         return self._failed(f"answered {status}{reason}", retryable, _retry_after(response))
 
     def _failed(self, what: str, retryable: bool, retry_after: float | None = None) -> SpeechFailed:
-        return SpeechFailed(f"{self._engine} {what}", retryable, retry_after)
+        return SpeechFailed(f"{self.engine} {what}", retryable, retry_after)
 
 
 def _error_token(response: httpx2.Response, body: bytes) -> str | None:

@@ -16,7 +16,8 @@ router = APIRouter(prefix="/v1/candidates", tags=["candidates"], route_class=Gua
 @router.patch("/{id}", response_model=CandidateOut, responses=refusals(404, 409))
 @allows(Role.OPERATOR)
 async def edit_candidate(parts: The, caller: By, id: str, patch: CandidatePatch) -> Response:
-    """Change its words, price or place. The countdown goes on. 409 when it has left, when somebody edited it since
+    """Change its words, price or place. The countdown goes on. Words are rendered as the agent's are; what is too long
+    for the channel becomes further bubbles behind this one. 409 when it has left, when somebody edited it since
     `version`, or when it is a notice."""
     await parts.transitions.edit_candidate(caller.org, _bubble(id), patch, caller.who)
     return answer(await parts.jobs.bubble(caller.org, _bubble(id)))

@@ -194,3 +194,29 @@ async def test_an_organisation_may_choose_its_own_model() -> None:
         "anthropic:claude-sonnet-5-5",
         "anthropic:claude-haiku-5-5",
     ]
+
+
+async def test_a_text_too_long_for_the_channel_becomes_several_bubbles_and_the_trace_says_so() -> None:
+    sentence = "Je te raconte ma journée. "
+    drafted = calling(
+        ("send_message", {"text": "coucou"}),
+        ("send_message", {"text": sentence * 60}),
+        ("send_vocal", {"text": "Bonjour à toi. " * 100}),
+        ("send_message", {"text": "et toi ?"}),
+    )
+    webhook = {"url": "https://a.example", "secret": "whsec_" + "c2VjcmV0" * 4, "channel": "instagram"}
+    on = stage(drafted, done())
+
+    decision = await on.run(a_case(persona={"limits": {"max_chars": 2000}}, organization={"webhook": webhook}))
+
+    assert isinstance(decision, Reply)
+    assert [(bubble.kind.value, bubble.text) for bubble in decision.bubbles] == [
+        ("text", "coucou"),
+        ("text", (sentence * 37).strip()),
+        ("text", (sentence * 23).strip()),
+        ("voice", ("Bonjour à toi. " * 100).strip()),
+        ("text", "et toi ?"),
+    ]
+    assert {"note": "candidate 1 became 2 bubbles: instagram takes 1000 bytes at once"} in on.trace(
+        decision, TraceKind.NOTE
+    )

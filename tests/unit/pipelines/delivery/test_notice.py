@@ -7,6 +7,7 @@ import pytest
 from pipelines.delivery import notice
 from schemas.resources import Disclosure
 
+MARKED = notice.version_of("**An AI** writes {name}'s\r\nreplies")
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
@@ -37,6 +38,7 @@ def test_it_is_due_once_or_at_each_interval(disclosure: Disclosure, hours_ago: f
         ({}, [None, None], "The replies of Maya are written by an AI assistant.", "en", "default-1"),
         ({"pt-BR": "Uma IA: {name}"}, ["pt-BR"], "Uma IA: Maya", "pt-br", notice.version_of("Uma IA: {name}")),
         ({"en": "{name} {other}"}, [], "Maya {other}", "en", notice.version_of("{name} {other}")),
+        ({"en": "**An AI** writes {name}'s\r\nreplies"}, [], "An AI writes Maya's\nreplies", "en", MARKED),
         ({"en": " {name} \u3164"}, [], "The replies of Maya are written by an AI assistant.", "en", "default-1"),
     ],
 )

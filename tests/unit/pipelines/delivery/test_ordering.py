@@ -29,6 +29,14 @@ def test_places_begin_behind_what_has_left() -> None:
     assert moved(waiting(2, 3), 2, CandidateId(2), 2) == [(2, 2), (1, 3)]
 
 
+def test_a_bubble_that_becomes_several_pushes_back_what_follows() -> None:
+    assert moved(waiting(0, 1, 2), 0, CandidateId(2), 1, parts=3) == [(3, 4)]
+
+
+def test_a_bubble_may_move_and_become_several() -> None:
+    assert moved(waiting(0, 1, 2), 0, CandidateId(3), 0, parts=2) == [(3, 0), (1, 2), (2, 3)]
+
+
 def test_a_notice_leaves_no_room_in_front_of_it() -> None:
     assert (room(waiting(0, 1, 2), 0), room(waiting(0, 1, 2, notice=True), 0)) == ((0, 2), (1, 2))
 
@@ -37,17 +45,18 @@ def test_a_gap_is_closed() -> None:
     assert closed_up(waiting(0, 2, 5), 0) == [(2, 1), (3, 2)]
 
 
-@given(st.integers(1, 8), st.integers(0, 5), st.booleans(), st.data())
+@given(st.integers(1, 8), st.integers(0, 5), st.booleans(), st.integers(1, 4), st.data())
 def test_whatever_moves_places_are_dense_and_the_notice_leads(
-    count: int, first: int, notice: bool, data: st.DataObject
+    count: int, first: int, notice: bool, parts: int, data: st.DataObject
 ) -> None:
     bubbles = waiting(*range(first, first + count + notice), notice=notice)
     lowest, highest = room(bubbles, first)
     own = data.draw(st.sampled_from([bubble.id for bubble in bubbles if bubble.kind is TEXT]))
     to = data.draw(st.integers(lowest, highest))
 
-    places = {bubble.id: bubble.ordinal for bubble in bubbles} | dict(moved(bubbles, first, own, to))
+    places = {bubble.id: bubble.ordinal for bubble in bubbles} | dict(moved(bubbles, first, own, to, parts))
 
-    assert sorted(places.values()) == list(range(first, first + count + notice))
+    added = range(to + 1, to + parts)
+    assert sorted([*places.values(), *added]) == list(range(first, first + count + notice + parts - 1))
     assert places[own] == to
     assert not notice or places[CandidateId(1)] == first

@@ -130,3 +130,9 @@ def test_something_never_becomes_nothing(text: str) -> None:
 @given(LINES, st.sampled_from(["https://ex.fr/a_b_c", "http://ex.fr/*x*/~y", "www.ex.fr/_?q=a*b"]), LINES)
 def test_an_address_arrives_whole(before: str, address: str, after: str) -> None:
     assert address in rendered(f"{before} {address} {after}")
+
+
+def test_a_table_that_its_headings_would_multiply_stays_as_it_is() -> None:
+    table = f"| {'a' * 1000} |\n| - |\n" + "| b |\n" * 1000
+
+    assert rendered(table) == table.strip()

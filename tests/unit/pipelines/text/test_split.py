@@ -4,7 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipelines.text import LIMITS, Channel, Limit, Unit, graphemes, split
+from pipelines.text import LIMITS, Limit, Unit, graphemes, split
+from schemas.channels import Channel
 
 FAMILY = "👩‍❤️‍💋‍👨"
 

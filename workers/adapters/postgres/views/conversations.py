@@ -9,7 +9,7 @@ from schemas.answers import AttachmentOut, ContactOut, ConversationOut, MessageO
 from schemas.errors import Conflict, NotFound
 from schemas.http import JobOut
 from schemas.ids import OrgId, reference
-from workers.adapters.postgres.views.jobs import show_jobs
+from workers.adapters.postgres.views.jobs import Signer, Surroundings, audio_out, show_jobs
 from workers.adapters.postgres.views.paging import before
 from workers.adapters.postgres.views.snapshot import Snapshots
 
@@ -26,28 +26,30 @@ _LIVE = text(
     "WHERE j.conversation_id = :id AND j.kind <> 'delivery' AND j.state IN ('queued', 'running', 'held', 'sending')"
 )
 _MESSAGES = text(
-    "SELECT m.*, b.state FROM messages m LEFT JOIN candidates b ON b.id = m.candidate_id "
+    "SELECT m.*, b.state, b.audio FROM messages m LEFT JOIN candidates b ON b.id = m.candidate_id "
     "WHERE m.conversation_id = :id AND m.deleted_at IS NULL AND m.position < :before "
     "ORDER BY m.position DESC LIMIT :limit"
 )
 
 
 class Conversations:
-    def __init__(self, snapshots: Snapshots, simulated: bool = False) -> None:
+    def __init__(self, snapshots: Snapshots, signer: Signer, simulated: bool = False) -> None:
         self._snapshots = snapshots
+        self._signer = signer
         self._simulated = simulated
 
     async def one(self, org: OrgId | None, name: str, cursor: str | None, limit: int) -> ConversationOut:
         """The newest `limit` messages, in order. Raises NotFound; Conflict when no organisation is given and several
         have a conversation of that name."""
+        around = Surroundings(self._simulated, await self._signer())
         async with self._snapshots.open() as connection:
             row = await _find(connection, org, name)
-            job = await _live_job(connection, row, self._simulated)
+            job = await _live_job(connection, row, around)
             below = min(before("msg", cursor), 2**31 - 1)
             bound = {"id": row.id, "before": below, "limit": limit + 1}
             messages = (await connection.execute(_MESSAGES, bound)).all()
         following = reference("msg", messages[limit - 1].position) if len(messages) > limit else None
-        return _shown(row, job, [_message(message) for message in reversed(messages[:limit])], following)
+        return _shown(row, job, [_message(message, around) for message in reversed(messages[:limit])], following)
 
 
 async def _find(connection: AsyncConnection, org: OrgId | None, name: str) -> Any:
@@ -63,14 +65,14 @@ async def _find(connection: AsyncConnection, org: OrgId | None, name: str) -> An
     return rows[0]
 
 
-async def _live_job(connection: AsyncConnection, conversation: Any, simulated: bool) -> JobOut | None:
+async def _live_job(connection: AsyncConnection, conversation: Any, around: Surroundings) -> JobOut | None:
     bound = {
         "id": conversation.id,
         "organization": conversation.organization,
         "conversation": conversation.name,
     }
     rows = (await connection.execute(_LIVE, bound)).all()
-    shown = await show_jobs(connection, rows, simulated) if rows else [None]
+    shown = await show_jobs(connection, rows, around) if rows else [None]
     return shown[0]
 
 
@@ -101,13 +103,14 @@ def _shown(row: Any, job: JobOut | None, messages: list[MessageOut], following: 
     )
 
 
-def _message(row: Any) -> MessageOut:
+def _message(row: Any, around: Surroundings) -> MessageOut:
     return MessageOut(
         id=row.name or reference("msg", row.id),
         author=row.author,
         kind=row.kind,
         text=row.text,
         attachments=[AttachmentOut.model_validate(item) for item in row.attachments or []],
+        audio=audio_out(row.audio, around.sign),
         position=row.position,
         sent_at=row.sent_at,
         created_at=row.created_at,

@@ -1,7 +1,7 @@
 """Jobs as people read them: with their candidates, what they cost, and the story of their runs."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from schemas.answers import Page
 from schemas.claims import CandidateState, JobState
 from schemas.errors import Code, NotFound
-from schemas.http import CandidateOut, JobOut, UsageOut
+from schemas.http import AudioOut, CandidateOut, JobOut, UsageOut
 from schemas.ids import CandidateId, JobId, OrgId, reference
 from workers.adapters.postgres.views.paging import before
 from workers.adapters.postgres.views.snapshot import Snapshots
@@ -66,28 +66,45 @@ _IN_CONVERSATION = (
 )
 
 
+Sign = Callable[[str], str]
+"""From a file's key to a link that opens it for some days, counted from now: the one that was sent may have ended."""
+
+Signer = Callable[[], Awaitable[Sign]]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is shown beside the rows."""
+
+    simulated: bool
+    sign: Sign
+
+
 class Jobs:
-    def __init__(self, snapshots: Snapshots, simulated: bool = False) -> None:
+    def __init__(self, snapshots: Snapshots, signer: Signer, simulated: bool = False) -> None:
         self._snapshots = snapshots
+        self._signer = signer
         self._simulated = simulated
 
     async def one(self, org: OrgId | None, job: JobId) -> JobOut:
         """With trace and events. Raises `NotFound`."""
+        around = await self._around()
         async with self._snapshots.open() as connection:
             row = (await connection.execute(_ONE, {"id": job, "org": org})).one_or_none()
             if row is None:
                 raise NotFound("no such job")
-            (shown,) = await show_jobs(connection, [row], self._simulated)
+            (shown,) = await show_jobs(connection, [row], around)
             trace, events = await trace_of(connection, job), await events_of(connection, job)
         return shown.model_copy(update={"trace": trace, "events": events})
 
     async def bubble(self, org: OrgId | None, bubble: CandidateId) -> CandidateOut:
         """Raises `NotFound`."""
+        around = await self._around()
         async with self._snapshots.open() as connection:
             row = (await connection.execute(_OF_BUBBLE, {"bubble": bubble})).one_or_none()
             if row is None or (org is not None and row.org_id != org):
                 raise NotFound("no such bubble")
-            (job,) = await show_jobs(connection, [row], self._simulated)
+            (job,) = await show_jobs(connection, [row], around)
         return next(shown for shown in job.candidates if shown.id == reference("bub", bubble))
 
     async def page(self, org: OrgId | None, wanted: JobFilter, cursor: str | None, limit: int) -> Page[JobOut]:
@@ -95,26 +112,31 @@ class Jobs:
         conditions, values = wanted.where(org)
         clause = " AND ".join(["j.id < :before", *conditions])
         ids = text(f"SELECT j.id FROM jobs j WHERE {clause} ORDER BY j.id DESC LIMIT :limit")
+        around = await self._around()
         async with self._snapshots.open() as connection:
             bound = {**values, "before": before("job", cursor), "limit": limit + 1}
             found = list(await connection.scalars(ids, bound))
             rows = (await connection.execute(_SOME, {"ids": found[:limit]})).all()
-            items = await show_jobs(connection, rows, self._simulated)
+            items = await show_jobs(connection, rows, around)
         following = reference("job", found[limit - 1]) if len(found) > limit else None
         return Page[JobOut](items=items, next=following)
 
+    async def _around(self) -> Surroundings:
+        """Before a connection is taken: at first the secret is read with one of its own."""
+        return Surroundings(self._simulated, await self._signer())
 
-async def show_jobs(connection: AsyncConnection, rows: Sequence[Any], simulated: bool) -> list[JobOut]:
+
+async def show_jobs(connection: AsyncConnection, rows: Sequence[Any], around: Surroundings) -> list[JobOut]:
     """Rows of `jobs` with `organization` and `conversation` names, in the order given. Two statements for all."""
     ids = {"ids": [row.id for row in rows]}
     candidates: dict[int, list[Any]] = defaultdict(list)
     for candidate in await connection.execute(_CANDIDATES, ids):
         candidates[candidate.job_id].append(candidate)
     usage = {row.job_id: _usage(row) for row in await connection.execute(_USAGE, ids)}
-    return [_job(row, candidates[row.id], usage.get(row.id, UsageOut()), simulated) for row in rows]
+    return [_job(row, candidates[row.id], usage.get(row.id, UsageOut()), around) for row in rows]
 
 
-def _job(row: Any, candidates: Iterable[Any], usage: UsageOut, simulated: bool) -> JobOut:
+def _job(row: Any, candidates: Iterable[Any], usage: UsageOut, around: Surroundings) -> JobOut:
     state = JobState(row.state)
     return JobOut(
         id=reference("job", row.id),
@@ -134,23 +156,23 @@ def _job(row: Any, candidates: Iterable[Any], usage: UsageOut, simulated: bool) 
         instruction=row.instruction,
         created_at=row.created_at,
         ended_at=row.ended_at,
-        candidates=_candidates(row, candidates),
+        candidates=_candidates(row, candidates, around),
         usage=usage,
-        simulated=simulated,
+        simulated=around.simulated,
     )
 
 
-def _candidates(job: Any, rows: Iterable[Any]) -> list[CandidateOut]:
+def _candidates(job: Any, rows: Iterable[Any], around: Surroundings) -> list[CandidateOut]:
     """The next held bubble leaves when the job is due; those behind it follow its pace."""
     shown, due = [], job.due_at
     for row in rows:
         held = row.state == CandidateState.HELD
-        shown.append(_candidate(row, due if held else None))
+        shown.append(_candidate(row, due if held else None, around))
         due = None if held else due
     return shown
 
 
-def _candidate(row: Any, due: Any) -> CandidateOut:
+def _candidate(row: Any, due: Any, around: Surroundings) -> CandidateOut:
     return CandidateOut(
         id=reference("bub", row.id),
         ordinal=row.ordinal,
@@ -159,16 +181,19 @@ def _candidate(row: Any, due: Any) -> CandidateOut:
         text=row.text,
         media=row.media or [],
         price=row.price,
-        audio=_audio(row.audio),
+        audio=audio_out(row.audio, around.sign),
         due_at=due,
         reason=row.reason,
         version=row.version,
     )
 
 
-def _audio(recording: dict[str, Any] | None) -> dict[str, Any] | None:
-    """As it went out; where the file lies is ours to know."""
-    return recording and {name: value for name, value in recording.items() if name != "key"}
+def audio_out(recording: dict[str, Any] | None, sign: Sign) -> AudioOut | None:
+    """`recording` as the bubble's row keeps it."""
+    if recording is None:
+        return None
+    same = {name: recording[name] for name in ("mime", "duration_ms", "transcript")}
+    return AudioOut(url=sign(recording["key"]), **same)
 
 
 def _usage(row: Any) -> UsageOut:
