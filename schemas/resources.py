@@ -43,14 +43,6 @@ DayHours = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d[-–]([01]\d|
 PIPELINES = frozenset({"autoreply"})
 """The pipelines that exist. Naming another one is refused, not stored for later."""
 
-NOTICE_RESPONSIBILITY_VERSION = "2026-08"
-NOTICE_RESPONSIBILITY = (
-    "Without the notice, contacts are not told by Replique that an AI writes to them. EU AI Act article 50 and the "
-    "model provider's usage policy require that they know. By accepting you confirm that your application tells them "
-    "before the first reply, and that your organisation answers for it."
-)
-
-
 _RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from schemas.resources import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_VERSION
+from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_VERSION
 from tests.builders_face import Gateway, a_gateway
 
 ACME = {"kind": "Organization", "name": "acme"}

@@ -11,13 +11,12 @@ from pipelines.delivery import notice
 from schemas.answers import Applied, ApplyOut, Change
 from schemas.errors import Conflict, Invalid, NotFound
 from schemas.resources import (
-    NOTICE_RESPONSIBILITY,
-    NOTICE_RESPONSIBILITY_VERSION,
     Manifest,
     OrganizationDocument,
     PersonaDocument,
     stored,
 )
+from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_VERSION
 from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
