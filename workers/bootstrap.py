@@ -8,7 +8,8 @@ from typing import Protocol
 
 from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.delivery.speech import Recordings
-from pipelines.ports import Channel, Clock, Courier, Keep
+from pipelines.llm.ramp import OpenGate
+from pipelines.ports import Channel, Clock, Courier, Gate, Keep
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
@@ -27,6 +28,7 @@ from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
+from workers.adapters.redis.gate import RedisGate
 from workers.adapters.speech.build import milliseconds, open_speech
 from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.leases import Leases
@@ -85,15 +87,15 @@ class NoReplies:
         raise RuntimeError("this process does not take the reply queue")
 
 
-def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue]) -> Replies:
+def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue], gate: Gate | None = None) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
-    the children share them. Raises SettingsRefused when every model's key is missing."""
+    the children share them; no `gate` is needed for that. Raises SettingsRefused when every model's key is missing."""
     if Queue.REPLY not in queues:
         return NoReplies()
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate())
 
 
 class NoRecordings:
@@ -134,7 +136,9 @@ async def build_app(settings: Settings, instance: str, queues: Collection[Queue]
         storage = Transitions(database, settings, courier, instance)
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
         stack.push_async_callback(webhooks.close)
-        replies = replies_for(settings, clock, queues)
+        gate = RedisGate(redis_address(settings), clock, settings.llm.ramp_seconds)
+        stack.push_async_callback(gate.close_connection)
+        replies = replies_for(settings, clock, queues, gate)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
