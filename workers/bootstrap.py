@@ -31,13 +31,16 @@ from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.gate import RedisGate
 from workers.adapters.speech.build import milliseconds, open_speech
 from workers.runtime.addresses import database_address, redis_address
+from workers.runtime.apart import OwnProcesses
 from workers.runtime.leases import Leases
 
 
 class Storage(Protocol):
     """What actors do to the truth. Every call is one guarded transaction; each may raise `Unavailable`."""
 
-    async def claim_run(self, hint: AutoReply) -> Claim | None: ...
+    async def claim_run(self, hint: AutoReply, alone: bool) -> Claim | None: ...
+    async def put_off(self, hint: AutoReply) -> None: ...
+    async def expect(self, hint: AutoReply) -> None: ...
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept: ...
     async def record(self, claim: Claim, decision: Decision) -> Recorded: ...
     async def give_back(self, claim: Claim) -> None: ...
@@ -66,9 +69,20 @@ class Speaks(Protocol):
     async def of(self, bubble: Preparing) -> Recording: ...
 
 
+class Apart(Protocol):
+    """Runs one job in a process of its own."""
+
+    @property
+    def full(self) -> bool: ...
+
+    async def run(self, hint: AutoReply) -> None:
+        """Until that process has ended, however it did."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a worker process has in hand. It belongs to one event loop."""
+    """What a worker process has in hand. It belongs to one event loop. `apart` None: it has one job, and no other."""
 
     settings: Settings
     clock: Clock
@@ -78,6 +92,7 @@ class App:
     channel: Channel
     courier: Courier
     leases: Leases
+    apart: Apart | None = None
 
 
 class NoReplies:
@@ -121,10 +136,13 @@ async def open_recordings(
 
 
 @asynccontextmanager
-async def build_app(settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue)) -> AsyncIterator[App]:
+async def build_app(
+    settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue), alone: bool = False
+) -> AsyncIterator[App]:
     """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
 
-    `instance` names this process on the leases it takes: no two living processes may share it. Raises SettingsRefused
+    `instance` names this process on the leases it takes: no two living processes may share it. `alone`: it was started
+    for one job. Raises SettingsRefused
     when an address or every model's key is missing.
     """
     clock = SystemClock()
@@ -143,4 +161,5 @@ async def build_app(settings: Settings, instance: str, queues: Collection[Queue]
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
-        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases)
+        apart = None if alone else OwnProcesses(instance, storage.release)
+        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases, apart)
