@@ -45,8 +45,8 @@ class QueueHealth:
 
 @dataclass(frozen=True, slots=True)
 class ServerHealth:
-    """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had. `rate_limited`: jobs that
-    a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more."""
+    """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had. `rate_limited`: jobs
+    that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more."""
 
     version: int
     migration: str | None

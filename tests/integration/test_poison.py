@@ -51,7 +51,8 @@ async def until_asked(model: SimulatorControl, talks: list[Talk], before: dict[s
     """Each of these has asked the model once more than `before`."""
     deadline = time.monotonic() + 90
     while any([len(await heard(model, talk.marker)) <= before[talk.name] for talk in talks]):
-        assert time.monotonic() < deadline, "they did not ask the model"
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not everybody asked the model again: {before} {await asked(model, talks)}")
         await asyncio.sleep(0.1)
 
 
