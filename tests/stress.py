@@ -163,8 +163,13 @@ class Stress:
             except Exception as error:  # noqa: BLE001  (a finding, whatever it is)
                 self.errors.append(f"{turn.__name__}: {type(error).__name__}: {str(error)[:300]}")
 
+    def _happens(self, chance: random.Random, share: float, what: str) -> bool:
+        happens = not self._quiet and chance.random() < share
+        self.stats[what] += happens
+        return happens
+
     def _dies(self, chance: random.Random, share: float) -> bool:
-        return not self._quiet and chance.random() < share
+        return self._happens(chance, share, "worker died")
 
     # ------------------------------------------------------------ people
 
@@ -248,9 +253,9 @@ class Stress:
             await asyncio.sleep(chance.uniform(0, 0.04))
             if self._dies(chance, 0.03):
                 return None
-            if self._dies(chance, 0.02):
+            if self._happens(chance, 0.02, "worker stalled"):
                 await asyncio.sleep(LEASE * 1.5)
-            if self._dies(chance, 0.03):
+            if self._happens(chance, 0.03, "provider says 429"):
                 return self._parked(claim, n)
             self.heard.add(call_id(claim.resume.run, n, claim.fence))
             kept = await self.storage.transitions.save_step(claim, a_step(claim, n), a_reservation(claim, n + 1))
@@ -273,9 +278,9 @@ class Stress:
         """Dies, fails or takes its time, longer than its lease at times."""
         if self._dies(chance, 0.05):
             return None
-        await asyncio.sleep(LEASE * 1.3 if self._dies(chance, 0.08) else chance.uniform(0, 0.06))
+        await asyncio.sleep(LEASE * 1.3 if self._happens(chance, 0.08, "worker stalled") else chance.uniform(0, 0.06))
         self.stats["spoken"] += 1
-        if self._dies(chance, 0.1):
+        if self._happens(chance, 0.1, "speech failed"):
             again = SpeechFailed("no voice", retryable=True)
             await self.storage.transitions.speech_failed(bubble, again)
             return None

@@ -72,11 +72,8 @@ class Speaks(Protocol):
 class Apart(Protocol):
     """Runs one job in a process of its own."""
 
-    @property
-    def full(self) -> bool: ...
-
-    async def run(self, hint: AutoReply) -> None:
-        """Until that process has ended, however it did."""
+    async def run(self, hint: AutoReply) -> bool:
+        """Until that process has ended, however it did. False: none can be had now."""
         ...
 
 
@@ -161,5 +158,5 @@ async def build_app(
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
-        apart = None if alone else OwnProcesses(instance, storage.release)
+        apart = None if alone else OwnProcesses(instance, storage)
         yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases, apart)

@@ -2,8 +2,7 @@
 
 from schemas.claims import Claim, MustBeAlone
 from schemas.jobs import AutoReply
-from workers.actors.handles import log
-from workers.bootstrap import Apart, App
+from workers.bootstrap import App
 
 
 async def claim_run(hint: AutoReply, app: App) -> Claim | None:
@@ -11,15 +10,6 @@ async def claim_run(hint: AutoReply, app: App) -> Claim | None:
     try:
         return await app.storage.claim_run(hint, alone=app.apart is None)
     except MustBeAlone:
-        if app.apart is not None:
-            await _run_apart(hint, app.apart, app)
+        if app.apart is not None and not await app.apart.run(hint):
+            await app.storage.put_off(hint)
     return None
-
-
-async def _run_apart(hint: AutoReply, apart: Apart, app: App) -> None:
-    if apart.full:
-        await app.storage.put_off(hint)
-        return
-    await app.storage.expect(hint)
-    log.warning("runs_alone", job=hint.job)
-    await apart.run(hint)

@@ -3,9 +3,9 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
+from typing import Protocol
 
 from schemas.errors import Unavailable
 from schemas.jobs import AutoReply
@@ -14,42 +14,50 @@ from workers.runtime.logging import logger
 log = logger(__name__)
 
 PROGRAM = "workers.alone"
-AT_ONCE = 4
+AT_ONCE = 2
 """Each is a whole worker, of some 100 MB."""
 LONGEST_SECONDS = 900.0
 """Longer than any run may work: what is still there hangs."""
 LOOK_SECONDS = 0.2
 END_SECONDS = 10.0
 
-Release = Callable[[str], Awaitable[int]]
-"""Gives back at once what a dead process had in hand."""
+
+class Rows(Protocol):
+    async def expect(self, hint: AutoReply) -> None: ...
+    async def release(self, instance: str) -> int: ...
 
 
 class OwnProcesses:
     """They are called `instance.a1`, `instance.a2`, …: whoever releases `instance` releases them too."""
 
-    def __init__(self, instance: str, release: Release) -> None:
+    def __init__(self, instance: str, rows: Rows) -> None:
         self._instance = instance
-        self._release = release
+        self._rows = rows
         self._names = count(1)
-        self._running = 0
+        self._running: set[int] = set()
 
-    @property
-    def full(self) -> bool:
-        return self._running >= AT_ONCE
-
-    async def run(self, hint: AutoReply) -> None:
-        """Until it has ended; a stop is passed on, so that the job is given back."""
-        name = f"{self._instance}.a{next(self._names)}"
-        self._running += 1
+    async def run(self, hint: AutoReply) -> bool:
+        """Until it has ended; a stop is passed on, so that the job is given back. False: no process can be had now."""
+        if hint.job in self._running:
+            return True  # the hint came twice
+        if len(self._running) >= AT_ONCE:
+            return False
+        self._running.add(hint.job)
         try:
-            code = await _ended(_start(name, hint))
+            await self._rows.expect(hint)
+            await self._run(hint)
         finally:
-            self._running -= 1
+            self._running.discard(hint.job)
+        return True
+
+    async def _run(self, hint: AutoReply) -> None:
+        name = f"{self._instance}.a{next(self._names)}"
+        log.warning("runs_alone", instance=name, job=hint.job)
+        code = await _ended(_start(name, hint))
         if code != 0:
             log.error("worker_died", instance=name, code=code, job=hint.job)
             with suppress(Unavailable):  # then its lease runs out
-                await self._release(name)
+                await self._rows.release(name)
 
 
 def _start(name: str, hint: AutoReply) -> subprocess.Popen[bytes]:
