@@ -31,6 +31,19 @@ class ChatModel(Protocol):
         ...
 
 
+class Gate(Protocol):
+    """What a rate limit has closed, for everybody who asks that model. Never raises, and never makes anybody wait: it
+    says how long to stay away."""
+
+    async def wait(self, model: Model) -> float:
+        """0: the call may go out, and is counted. Else seconds after which to ask again."""
+        ...
+
+    async def close(self, model: Model, seconds: float) -> None:
+        """The provider has asked to come back after that."""
+        ...
+
+
 class Keep(Protocol):
     """Where a run is saved as it goes: one statement that stores the step, settles its call, reserves the next one
     and renews the lease."""

@@ -52,6 +52,11 @@ class NoJob(StrEnum):
     """A deleted message was the last one that waited for a reply."""
 
 
+class MustBeAlone(Exception):
+    """Two workers have died with this job in hand. Only one that has nothing else in hand may take it: whose fault the
+    third death is must be plain, and nobody else may come to harm by it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A job taken by one worker, until its lease is over. Everything it does names the fence."""

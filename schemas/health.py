@@ -45,7 +45,8 @@ class QueueHealth:
 
 @dataclass(frozen=True, slots=True)
 class ServerHealth:
-    """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had."""
+    """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had. `rate_limited`: jobs
+    that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more."""
 
     version: int
     migration: str | None
@@ -57,6 +58,8 @@ class ServerHealth:
     organizations: int = 0
     failed_jobs: int = 0
     dead_letters: int = 0
+    rate_limited: int = 0
+    rate_limited_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,12 @@ class GatewaySettings(Group):
 class LlmSettings(Group):
     timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
     connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
+    ramp_seconds: float = Field(
+        1,
+        ge=0.05,
+        le=60,
+        description="After a rate limit a model is asked once in so many seconds, then 2, 4, … times.",
+    )
 
 
 class SpeechSettings(Group):

@@ -111,6 +111,22 @@ class MemoryKeep:
 
 
 @dataclass
+class ScriptedGate:
+    """Sends away for `pauses`, in order (0: goes; also when nothing is left to say), and remembers."""
+
+    pauses: list[float] = field(default_factory=list)
+    asked: list[Model] = field(default_factory=list)
+    shut: list[tuple[Model, float]] = field(default_factory=list)
+
+    async def wait(self, model: Model) -> float:
+        self.asked.append(model)
+        return self.pauses.pop(0) if self.pauses else 0.0
+
+    async def close(self, model: Model, seconds: float) -> None:
+        self.shut.append((model, seconds))
+
+
+@dataclass
 class FlatPrices:
     """A dollar per million tokens of any kind; models named in `unknown` have no price."""
 

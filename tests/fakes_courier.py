@@ -103,7 +103,13 @@ class MemoryStorage:
     left: list[Recording] = field(default_factory=list)
     unspoken: list[str] = field(default_factory=list)
 
-    async def claim_run(self, hint: AutoReply) -> Claim | None:
+    async def put_off(self, hint: AutoReply) -> None:
+        self._answer()
+
+    async def expect(self, hint: AutoReply) -> None:
+        self._answer()
+
+    async def claim_run(self, hint: AutoReply, alone: bool) -> Claim | None:
         self._answer()
         if hint.job in self.claimed:
             return None

@@ -27,6 +27,15 @@ NO_ORDER: list[Edit] = [
     ("sends", "    if look.bubble_out:", "    if look.bubble_out is None:"),
     ("runs", "    if not look.due or look.bubble_out:", "    if not look.due:"),
 ]
+NO_SPLIT: list[Edit] = [
+    ("spoken", "    if why is not None:\n        pause", "    if why is not None and tx is None:\n        pause"),
+    (
+        "spoken",
+        "    return look if look is not None and look.job_fence == spoken.fence else None",
+        "    return look",
+    ),
+]
+"""A voice bubble counts as left once it was taken to be spoken: what happened meanwhile is not asked."""
 NO_LOCK: list[Edit] = [("locks", "FOR NO KEY UPDATE OF c", "")]
 
 

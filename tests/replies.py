@@ -11,7 +11,7 @@ from schemas.decisions import Decision
 from schemas.errors import ModelFailure
 from schemas.llm import ModelAnswer, ModelRequest, Task
 from tests.builders import a_case, a_resume, settings
-from tests.fakes import FlatPrices, FrozenClock, Line, MemoryKeep, ScriptedModel, done
+from tests.fakes import FlatPrices, FrozenClock, Line, MemoryKeep, ScriptedGate, ScriptedModel, done
 
 
 def verdict(word: str = "ok", *issues: tuple[int, str, str, str]) -> Line:
@@ -49,6 +49,7 @@ class Stage:
     pipeline: ReplyPipeline
     model: TwoModels
     clock: FrozenClock
+    gate: ScriptedGate
     keep: MemoryKeep = field(default_factory=MemoryKeep)
 
     async def run(self, case: Case | None = None, resume: Resume | None = None) -> Decision:
@@ -72,5 +73,6 @@ def stage(*lines: Line | ModelFailure, reviews: tuple[Line | ModelFailure, ...] 
     """An agent that says `lines`, and a reviewer that says `reviews`."""
     clock = FrozenClock()
     model = TwoModels(ScriptedModel(list(lines), clock), ScriptedModel(list(reviews), clock))
-    pipeline = ReplyPipeline(clock, {"anthropic": model}, FlatPrices(), settings(**environ))
-    return Stage(pipeline, model, clock)
+    gate = ScriptedGate()
+    pipeline = ReplyPipeline(clock, {"anthropic": model}, FlatPrices(), settings(**environ), gate)
+    return Stage(pipeline, model, clock, gate)

@@ -102,6 +102,9 @@ class Scene:
     async def make_due(self) -> None:
         await self.one("UPDATE jobs SET due_at = clock_timestamp(), lease_until = NULL WHERE due_at IS NOT NULL")
 
+    async def make_webhooks_due(self) -> None:
+        await self.one("UPDATE deliveries SET due_at = clock_timestamp() WHERE due_at IS NOT NULL")
+
     async def expire_leases(self) -> None:
         """What the clock does when a worker has not renewed in time."""
         for table in ("jobs", "deliveries"):

@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import json
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -28,6 +28,7 @@ from tests.builders_storage import Storage, a_call, a_reservation, a_step
 from tests.stress_operators import ACTS, Operators
 
 LEASE = 0.25
+LONGEST = 60.0
 PERSONA = {
     "debounce": {"quiet_seconds": 0.03, "max_wait_seconds": 0.12},
     "control_window_seconds": 0.06,
@@ -124,15 +125,18 @@ class Stress:
         self._stop = False
         self._names = itertools.count()
 
-    async def run(self, seconds: float, rest: float = 20, patient: bool = True) -> None:
-        """An impatient run ends with the first violation it notices."""
+    async def run(self, seconds: float, rest: float = 20, patient: bool = True, met: Sequence[str] = ()) -> None:
+        """An impatient run ends with the first violation it notices. On a slow machine it goes on until all of `met`
+        has happened, within bounds."""
         actors = [
             asyncio.create_task(self._act(getattr(self, f"_{kind}"), random.Random(f"{self.seed} {kind} {number}")))
             for kind, count in self.actors.items()
             for number in range(count)
         ]
-        end = asyncio.get_running_loop().time() + seconds
-        while asyncio.get_running_loop().time() < end and (patient or not self.errors):
+        began = asyncio.get_running_loop().time()
+        while (patient or not self.errors) and (took := asyncio.get_running_loop().time() - began) < LONGEST:
+            if took >= seconds and all(self.stats[what] for what in met):
+                break
             await asyncio.sleep(0.1)
         self._quiet = self.receiver.kind = True
         await self._come_to_rest(rest)
@@ -163,8 +167,13 @@ class Stress:
             except Exception as error:  # noqa: BLE001  (a finding, whatever it is)
                 self.errors.append(f"{turn.__name__}: {type(error).__name__}: {str(error)[:300]}")
 
+    def _happens(self, chance: random.Random, share: float, what: str) -> bool:
+        happens = not self._quiet and chance.random() < share
+        self.stats[what] += happens
+        return happens
+
     def _dies(self, chance: random.Random, share: float) -> bool:
-        return not self._quiet and chance.random() < share
+        return self._happens(chance, share, "worker died")
 
     # ------------------------------------------------------------ people
 
@@ -248,9 +257,9 @@ class Stress:
             await asyncio.sleep(chance.uniform(0, 0.04))
             if self._dies(chance, 0.03):
                 return None
-            if self._dies(chance, 0.02):
+            if self._happens(chance, 0.02, "worker stalled"):
                 await asyncio.sleep(LEASE * 1.5)
-            if self._dies(chance, 0.03):
+            if self._happens(chance, 0.03, "provider says 429"):
                 return self._parked(claim, n)
             self.heard.add(call_id(claim.resume.run, n, claim.fence))
             kept = await self.storage.transitions.save_step(claim, a_step(claim, n), a_reservation(claim, n + 1))
@@ -273,9 +282,9 @@ class Stress:
         """Dies, fails or takes its time, longer than its lease at times."""
         if self._dies(chance, 0.05):
             return None
-        await asyncio.sleep(LEASE * 1.3 if self._dies(chance, 0.08) else chance.uniform(0, 0.06))
+        await asyncio.sleep(LEASE * 1.3 if self._happens(chance, 0.08, "worker stalled") else chance.uniform(0, 0.06))
         self.stats["spoken"] += 1
-        if self._dies(chance, 0.1):
+        if self._happens(chance, 0.1, "speech failed"):
             again = SpeechFailed("no voice", retryable=True)
             await self.storage.transitions.speech_failed(bubble, again)
             return None

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.delivery.speech import Recordings
-from pipelines.ports import Channel, Clock, Courier, Keep
+from pipelines.llm.ramp import OpenGate
+from pipelines.ports import Channel, Clock, Courier, Gate, Keep
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
@@ -27,15 +28,19 @@ from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
+from workers.adapters.redis.gate import RedisGate
 from workers.adapters.speech.build import milliseconds, open_speech
 from workers.runtime.addresses import database_address, redis_address
+from workers.runtime.apart import OwnProcesses
 from workers.runtime.leases import Leases
 
 
 class Storage(Protocol):
     """What actors do to the truth. Every call is one guarded transaction; each may raise `Unavailable`."""
 
-    async def claim_run(self, hint: AutoReply) -> Claim | None: ...
+    async def claim_run(self, hint: AutoReply, alone: bool) -> Claim | None: ...
+    async def put_off(self, hint: AutoReply) -> None: ...
+    async def expect(self, hint: AutoReply) -> None: ...
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept: ...
     async def record(self, claim: Claim, decision: Decision) -> Recorded: ...
     async def give_back(self, claim: Claim) -> None: ...
@@ -64,9 +69,17 @@ class Speaks(Protocol):
     async def of(self, bubble: Preparing) -> Recording: ...
 
 
+class Apart(Protocol):
+    """Runs one job in a process of its own."""
+
+    async def run(self, hint: AutoReply) -> bool:
+        """Until that process has ended, however it did. False: none can be had now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a worker process has in hand. It belongs to one event loop."""
+    """What a worker process has in hand. It belongs to one event loop. `apart` None: it has one job, and no other."""
 
     settings: Settings
     clock: Clock
@@ -76,6 +89,7 @@ class App:
     channel: Channel
     courier: Courier
     leases: Leases
+    apart: Apart | None = None
 
 
 class NoReplies:
@@ -85,15 +99,15 @@ class NoReplies:
         raise RuntimeError("this process does not take the reply queue")
 
 
-def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue]) -> Replies:
+def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue], gate: Gate | None = None) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
-    the children share them. Raises SettingsRefused when every model's key is missing."""
+    the children share them; no `gate` is needed for that. Raises SettingsRefused when every model's key is missing."""
     if Queue.REPLY not in queues:
         return NoReplies()
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate())
 
 
 class NoRecordings:
@@ -119,10 +133,13 @@ async def open_recordings(
 
 
 @asynccontextmanager
-async def build_app(settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue)) -> AsyncIterator[App]:
+async def build_app(
+    settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue), alone: bool = False
+) -> AsyncIterator[App]:
     """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
 
-    `instance` names this process on the leases it takes: no two living processes may share it. Raises SettingsRefused
+    `instance` names this process on the leases it takes: no two living processes may share it. `alone`: it was started
+    for one job. Raises SettingsRefused
     when an address or every model's key is missing.
     """
     clock = SystemClock()
@@ -134,9 +151,12 @@ async def build_app(settings: Settings, instance: str, queues: Collection[Queue]
         storage = Transitions(database, settings, courier, instance)
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
         stack.push_async_callback(webhooks.close)
-        replies = replies_for(settings, clock, queues)
+        gate = RedisGate(redis_address(settings), clock, settings.llm.ramp_seconds)
+        stack.push_async_callback(gate.close_connection)
+        replies = replies_for(settings, clock, queues, gate)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
-        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases)
+        apart = None if alone else OwnProcesses(instance, storage)
+        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases, apart)

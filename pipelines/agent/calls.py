@@ -8,9 +8,9 @@ from pipelines.agent import steps
 from pipelines.agent.trace import Trace
 from pipelines.llm import pricing
 from pipelines.llm.pricing import Purse
-from pipelines.ports import ChatModel, Clock, Keep
+from pipelines.ports import ChatModel, Clock, Gate, Keep
 from schemas.agent import Kept, Resume, SavedStep, Step
-from schemas.errors import ModelFailure
+from schemas.errors import FailureKind, ModelFailure
 from schemas.ids import CallId, call_id
 from schemas.llm import (
     Block,
@@ -31,9 +31,10 @@ NextTask = Callable[[ModelAnswer], Task | None]
 
 
 class CallFailed(Exception):
-    """The provider gave no answer. `settled` is what that attempt cost, as far as anyone can know."""
+    """The provider gave no answer. `settled` is what that attempt cost, as far as anyone can know; None: there was no
+    attempt, the model's gate is closed."""
 
-    def __init__(self, failure: ModelFailure, settled: SettledCall) -> None:
+    def __init__(self, failure: ModelFailure, settled: SettledCall | None) -> None:
         super().__init__(str(failure))
         self.failure = failure
         self.settled = settled
@@ -79,6 +80,7 @@ class Calls:
         purse: Purse,
         timer: Timer,
         trace: Trace,
+        gate: Gate,
     ) -> None:
         self._resume = resume
         self._keep = keep
@@ -86,6 +88,7 @@ class Calls:
         self._purse = purse
         self._timer = timer
         self._trace = trace
+        self._gate = gate
         self._saved: list[SavedStep] = list(resume.steps)
         self._reserved: Reservation | None = None
         trace.muted = bool(self._saved)
@@ -109,6 +112,7 @@ class Calls:
         self._trace.n += 1
         if (saved := self._next_saved(task)) is not None:
             return saved
+        await self._pass(model)
         call = call_id(self._resume.run, self._trace.n, self._resume.fence)
         request = make(call, sent)
         held = await self._reserve(call, task, model, request)
@@ -132,6 +136,12 @@ class Calls:
         self._trace.muted = bool(self._saved)
         return steps.decode(step.content)
 
+    async def _pass(self, model: Model) -> None:
+        """Asked before anything is set aside: who is sent away has called nobody."""
+        if (seconds := await self._gate.wait(model)) > 0:
+            sentence = f"a rate limit of {model} is not over: it is asked again little by little"
+            raise CallFailed(ModelFailure(FailureKind.RATE_LIMITED, sentence, seconds), None)
+
     async def _reserve(self, call: CallId, task: Task, model: Model, request: ModelRequest) -> Reservation:
         """Set aside before the first call of a claim; later ones were, in the statement that saved the one before."""
         if self._reserved is not None:
@@ -146,6 +156,8 @@ class Calls:
         try:
             return await self._models[request.model.provider].ask(request, self._timer.deadline)
         except ModelFailure as failure:
+            if failure.kind is FailureKind.RATE_LIMITED and failure.retry_after is not None:
+                await self._gate.close(request.model, failure.retry_after)
             unknown = failure.kind.cost_unknown
             settled = SettledCall(
                 call=request.call,

@@ -15,7 +15,8 @@ from pipelines.autoreply.reviewer import Reviewer
 from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
-from pipelines.ports import ChatModel, Clock, Keep, PriceTable
+from pipelines.llm.ramp import OpenGate
+from pipelines.ports import ChatModel, Clock, Gate, Keep, PriceTable
 from schemas.agent import AgentParameters, Resume
 from schemas.conversation import Case
 from schemas.decisions import Decision, Failure, Parked, Stopped
@@ -35,6 +36,7 @@ class ReplyPipeline:
     models: Mapping[str, ChatModel]
     prices: PriceTable
     settings: Settings
+    gate: Gate = field(default_factory=OpenGate)
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +62,9 @@ class ReplyPipeline:
     def _composition(
         self, case: Case, resume: Resume, keep: Keep, limits: AgentParameters, timer: Timer, trace: Trace
     ) -> Composition:
-        calls = Calls(resume, keep, self.models, Purse(self.prices, limits.max_tokens_per_turn), timer, trace)
+        calls = Calls(
+            resume, keep, self.models, Purse(self.prices, limits.max_tokens_per_turn), timer, trace, self.gate
+        )
         _note_switches(case, limits, trace)
         caching = self.settings.prompt_caching_enabled
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))

@@ -17,6 +17,7 @@ def findings(checkup: Checkup) -> list[Finding]:
         *(_workers(queue) for queue in (checkup.server.queues if checkup.server else ())),
         *_webhooks(checkup.server),
         *_models(checkup),
+        *_rate_limits(checkup.server),
         *_prompt(checkup.prompt),
         _storage(checkup),
         *_given_up(checkup.server),
@@ -116,6 +117,17 @@ def _models(checkup: Checkup) -> Iterator[Finding]:
     if checkup.simulator:
         to_do = "set ANTHROPIC_API_KEY before real people write"
         yield _warn("simulator", "A SIMULATOR ANSWERS: no model is asked, every reply is made up", to_do)
+
+
+def _rate_limits(server: ServerHealth | None) -> Iterator[Finding]:
+    if server is None or not server.rate_limited:
+        return
+    sentence = (
+        f"a provider asked to come back later (429): {server.rate_limited} jobs are parked,"
+        f" the last for {server.rate_limited_seconds:.0f} s more"
+    )
+    to_do = "wait: they go on little by little, 1, 2, 4 … calls a step; more quota at the provider if it lasts"
+    yield _warn("rate limits", sentence, to_do)
 
 
 def _prompt(prompt: PromptHealth | None) -> Iterator[Finding]:

@@ -43,7 +43,9 @@ def _parked(job: JobFacts) -> Explanation:
     when = until.isoformat() if until else ""
     particulars = {"reason": job.reason, "failed_tries": job.tries}
     if limited:
-        sentence = f"the model's provider asked to come back later (429): parked until {when}"
+        sentence = (
+            f"the model's provider asked to come back later (429): parked until {when}, then asked little by little"
+        )
         to_do = f"{_WAIT}; more quota at the provider, or another model on the route, if it lasts"
         return Explanation(
             Cause.RATE_LIMITED, sentence, to_do, since=job.moved_at, until=until, who="provider", facts=particulars

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from schemas.decisions import Parked
+from schemas.errors import FailureKind
 from tests.builders_face import a_gateway
+from tests.builders_storage import a_storage
 from tests.fakes_command import fake_gateway
 from tests.integration.test_cli import KEY, Shell
 
@@ -72,6 +75,17 @@ async def test_without_redis_key_and_files_it_says_so(database_url: str, tmp_pat
 
     wrong = {check for check, (level, _) in found.items() if level == "wrong"}
     assert wrong == {"redis", "model reply", "model review", "storage"}
+
+
+async def test_jobs_that_a_rate_limit_keeps_waiting_are_counted(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        parked = Parked(FailureKind.RATE_LIMITED, "429", counts=False, retry_after=60)
+        await storage.transitions.record(await storage.claim(), parked)
+
+    level, sentence = (await examined(database_url))["rate limits"]
+
+    assert (level, "1 jobs are parked" in sentence) == ("warning", True)
 
 
 def a_shell(folder: Path, **environment: str) -> Shell:

@@ -61,6 +61,7 @@ async def test_the_provider_said_429(database_url: str) -> None:
         found = await why(storage, f"job_{job}")
 
     assert (found.cause, found.who) == (Cause.RATE_LIMITED, "provider")
+    assert found.sentence.endswith("then asked little by little")
 
 
 async def test_the_contact_may_still_be_writing(database_url: str) -> None:

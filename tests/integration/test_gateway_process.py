@@ -6,11 +6,14 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import psycopg
 
 from tests.builders_face import ADMIN
 
@@ -92,3 +95,45 @@ def test_a_request_in_hand_is_finished_before_it_stops(database_url: str) -> Non
 
     assert answer.startswith(b"HTTP/1.1 201")
     assert process.returncode == 0
+
+
+def test_told_to_stop_under_load_it_keeps_every_message_that_it_took(database_url: str) -> None:
+    asked = range(400)
+    with a_process(database_url) as (process, url), ThreadPoolExecutor(8) as pool:
+        prepare(url)
+        posting = [pool.submit(post, url, number) for number in asked]
+        while sum(said.done() for said in posting) < 50:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=40)
+        answers = [said.result() for said in posting]
+    with psycopg.connect(database_url) as connection:
+        stored = {name for (name,) in connection.execute("SELECT name FROM messages").fetchall()}
+
+    taken = {f"m-{number}" for number, answer in zip(asked, answers, strict=True) if answer == 202}
+    counted = Counter(answers)
+    assert process.returncode == 0
+    assert counted.keys() == {202, None}, counted
+    assert len(taken) >= 50
+    assert taken - stored == set()
+
+
+def prepare(url: str) -> None:
+    resources = [{"kind": "Organization", "name": "acme"}, {"kind": "Persona", "name": "maya"}]
+    answer = httpx2.post(f"{url}/v1/apply", json={"resources": resources}, headers=HEADERS)
+    assert answer.status_code == 200, answer.text
+
+
+HEADERS = {"Authorization": f"Bearer {ADMIN}", "X-Organization": "acme"}
+
+
+def post(url: str, number: int) -> int | None:
+    """The status, or None where nobody answered."""
+    body = {"id": f"m-{number}", "conversation": f"c-{number}", "persona": "maya", "author": "contact"}
+    try:
+        answer = httpx2.post(
+            f"{url}/v1/messages", json=body | {"contact": {"id": f"f-{number}"}, "text": "coucou"}, headers=HEADERS
+        )
+    except httpx2.TransportError:
+        return None
+    return answer.status_code

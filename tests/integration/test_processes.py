@@ -156,6 +156,27 @@ async def test_a_post_that_outlasts_the_drain_is_repeated_under_its_id(
     assert len({headers["webhook-id"] for headers, _ in receiver.heard[:2]}) == 1
 
 
+async def test_a_clock_that_is_stopped_under_load_leaves_nothing_behind(
+    database_url: str, environment: dict[str, str]
+) -> None:
+    async with receiving(*[status(200)] * 99) as receiver, storage_for(database_url, receiver) as storage:
+        with process(environment, "worker"), process(environment, "clock") as first:
+            for number in range(1, 11):
+                await storage.say(f"m-{number}", conversation=f"c-{number}")
+            await until(lambda: receiver.heard)
+            first.send_signal(signal.SIGTERM)
+            for number in range(11, 21):
+                await storage.say(f"m-{number}", conversation=f"c-{number}")
+            code = await asyncio.to_thread(first.wait, 30)
+            with process(environment, "clock"):
+                await all_settled(storage, 20)
+        jobs = await storage.rows("SELECT DISTINCT state, crashes FROM jobs")
+
+    sent = [headers["webhook-id"] for headers, _ in receiver.heard]
+    assert (code, jobs) == (0, [{"state": "sent", "crashes": 0}])
+    assert len(sent) == len(set(sent))
+
+
 async def test_redis_may_die_and_come_back_empty(database_url: str, environment: dict[str, str]) -> None:
     with server_folder() as folder, EmbeddedValkey(folder / "valkey") as valkey:
         environment |= {"REDIS_URL": valkey.redis_url}

@@ -16,7 +16,7 @@ from schemas.errors import Code
 from schemas.http import Ingested
 from schemas.jobs import DelayedSend
 from tests.builders_storage import Storage, a_reply, a_storage
-from tests.mutants import NO_LOCK, NO_ORDER, NO_SUCCESSOR, mutant
+from tests.mutants import NO_LOCK, NO_ORDER, NO_SPLIT, NO_SUCCESSOR, mutant
 from tests.stress import ACTORS, PERSONA, Receiver, Stress, stress_settings
 from tests.stress_operators import ACTS, FEW_ACTS
 from workers.adapters.postgres.transitions import Transitions
@@ -24,6 +24,10 @@ from workers.adapters.postgres.transitions import Transitions
 SEEDS = [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 11))]
 
 
+MET = ("worker died", "spoken", "posted Unknown", "posted Refused")
+"""Without these a seed proves little: deaths, voices, receivers that hang or refuse."""
+MET_OF_OPERATORS = ("approve", "cancel", "hold", "release", "edit", "drop")
+EDITS = {"edit": 8, "approve": 3, "resume": 2}
 MANY_OPERATORS = ACTORS | {"contact": 1, "operator": 8}
 
 
@@ -37,20 +41,21 @@ def a_stressed_storage(
 async def test_whatever_interleaves_nothing_is_lost_doubled_stale_or_stuck(database_url: str, seed: int) -> None:
     async with a_stressed_storage(database_url) as storage:
         stress = Stress(storage, seed)
-        await stress.run(5)
+        await stress.run(5, met=MET)
 
         applied = len(stress.receiver.applied)
         sys.stdout.write(f"\nseed {seed}: {dict(sorted(stress.stats.items()))}, {applied} applied\n")
         assert await stress.violations() == []
         # Enough has happened for that to mean something, on however slow a machine.
         assert min(stress.stats["message"], stress.stats["claim"], applied) > 4
+        assert [what for what in MET if not stress.stats[what]] == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_whatever_operators_do_to_replies_their_word_holds(database_url: str, seed: int) -> None:
     async with a_stressed_storage(database_url, control_window_seconds=0.4) as storage:
         stress = Stress(storage, seed, conversations=12, actors=MANY_OPERATORS)
-        await stress.run(5)
+        await stress.run(5, met=MET_OF_OPERATORS)
 
         acts = {act: stress.stats[act] for act in ACTS}
         sys.stdout.write(f"\nseed {seed}: {acts}, {len(stress.receiver.applied)} applied\n")
@@ -75,6 +80,17 @@ async def test_the_stress_notices_that_order_is_not_kept(database_url: str, tmp_
         await stress.run(45, rest=0, patient=False)
 
         assert [words for words in stress.errors if words.startswith("out of order")] != []
+
+
+@pytest.mark.slow
+async def test_the_stress_notices_that_a_voice_is_not_looked_at_again_when_it_has_been_spoken(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with a_stressed_storage(database_url, mutant(tmp_path, NO_SPLIT)) as storage:
+        stress = Stress(storage, 1, conversations=12, acts=EDITS, actors=MANY_OPERATORS)
+        await stress.run(20, rest=0)
+
+        assert [words for words in await stress.violations() if words.startswith("spoken otherwise")] != []
 
 
 async def second_bubble_while_the_first_hangs(storage: Storage) -> Posting | None:

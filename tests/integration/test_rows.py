@@ -5,16 +5,21 @@ it answers what can be seen at its end.
 """
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.claims import Accepted, Refused, Unknown
-from schemas.decisions import Failure, Parked, Silence, SilenceReason
+from schemas.claims import Accepted, MustBeAlone, Preparing, Refused, Unknown
+from schemas.conversation import BubbleKind
+from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
+from schemas.jobs import AutoReply, DelayedSend
+from schemas.speech import SpeechFailed
 from tests.builders_storage import a_reply, a_reservation, a_step
 from tests.scene import Scene, a_scene
 
@@ -55,6 +60,35 @@ def row(name: str, expected: Any, **persona: Any) -> Callable[[Story], Story]:
 async def test_row(database_url: str, row: Row) -> None:
     async with a_scene(database_url, row.persona) as scene:
         assert await row.story(scene) == row.expected
+
+
+UNBUILT = {"3"}
+"""Follow-ups come with their feature."""
+
+
+def table(columns: int) -> list[list[str]]:
+    """The rows of docs/TRANSITIONS.md that have so many columns."""
+    text = (Path(__file__).parents[2] / "docs/TRANSITIONS.md").read_text(encoding="utf-8")
+    cells = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|") and "---" not in line]
+    return [[cell.strip().replace("`", "") for cell in row] for row in cells if len(row) == columns]
+
+
+def test_every_row_of_the_jobs_has_its_story_and_every_refusal_too() -> None:
+    rows = [(number, otherwise) for number, _, _, _, otherwise, _ in table(6) if number.isdecimal()]
+    told = {row.name.split()[0] for row in ROWS}
+    refused = {row.name.split()[0] for row in ROWS if re.match(r"\d+ otherwise", row.name)}
+
+    assert len(rows) > 30
+    assert {number for number, _ in rows} - told == UNBUILT
+    assert {number for number, otherwise in rows if "409" in otherwise} - refused == set()
+
+
+def test_every_move_of_a_delivery_has_its_story() -> None:
+    moves = {f"delivery {was} to {to}" for was, to, _ in table(3) if was in {"–", "posting", "waiting"}}
+    told = {row.name.partition(":")[0] for row in ROWS}
+
+    assert len(moves) == 9
+    assert moves - told == set()
 
 
 # ---------------------------------------------------------------- what the contact does
@@ -243,6 +277,18 @@ async def _(scene: Scene) -> Any:
     await scene.say()
     await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
     return await scene.jobs(), await scene.one("SELECT attention FROM jobs")
+
+
+@row("16 otherwise: after two deaths it must be alone", ("MustBeAlone", ["running 1"]))
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    for _ in range(2):
+        await scene.claim()
+        await scene.expire_leases()
+    try:
+        await scene.storage.claim_run(AutoReply(conversation=1, job=1), alone=False)
+    except MustBeAlone as refused:
+        return type(refused).__name__, await scene.jobs()
 
 
 @row("16 poison", (["failed 1 AR-571"], 1))
@@ -741,6 +787,18 @@ async def _(scene: Scene) -> Any:
     return await scene.take(), await scene.jobs(), await scene.why()
 
 
+@row("29 speech failed for good: no countdown, a person is asked", (["held 1 AR-561"], ["held"], "never", "open"))
+async def _(scene: Scene) -> Any:
+    await unspoken(scene, SpeechFailed("no voice", retryable=False))
+    return await scene.jobs(), await states(scene), await scene.due(), await scene.one("SELECT attention FROM jobs")
+
+
+@row("29 otherwise: it is tried again", (["sending 1"], ["held"], "later"))
+async def _(scene: Scene) -> Any:
+    await unspoken(scene, SpeechFailed("no voice", retryable=True))
+    return await scene.jobs(), await states(scene), await scene.due()
+
+
 @row("30 accepted: the next after its pace", (["sending 1"], "later"), **PACED)
 async def _(scene: Scene) -> Any:
     await scene.reply("un", "deux")
@@ -760,6 +818,98 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un", "deux")
     await scene.send(NEVER)
     return await scene.jobs(), await states(scene), await scene.one("SELECT count(*) FROM dead_letters")
+
+
+# ---------------------------------------------------------------- a delivery
+
+
+@row("delivery – to posting: a bubble leaves", ["posting False"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.leave()
+    return await deliveries(scene)
+
+
+@row("delivery – to waiting: another webhook is decided", ["message.read waiting"])
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ, read=True))
+    return await scene.lines("SELECT type, state FROM deliveries WHERE due_at <= clock_timestamp()")
+
+
+@row("delivery posting to accepted", (["accepted False"], ["sent"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send()
+    return await deliveries(scene), await states(scene)
+
+
+@row("delivery posting to waiting: refused, or no whole answer", (["waiting False"], None, ["waiting True"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NO)
+    refused, early = await deliveries(scene), await scene.carry()
+    await scene.make_webhooks_due()
+    again = await scene.carry()
+    assert again is not None
+    await scene.storage.settle(again, HANGS)
+    return refused, early, await deliveries(scene)
+
+
+@row("delivery posting to recalled: refused, and its job is gone", (["recalled False"], ["recalled"], 0))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    posting = await scene.leave()
+    await scene.conversation("takeover")
+    await scene.storage.settle(posting, NO)
+    lines = await scene.one("SELECT count(*) FROM messages WHERE candidate_id IS NOT NULL")
+    return await deliveries(scene), await states(scene), lines
+
+
+@row("delivery posting to failed: refused for good", (["failed False"], ["failed"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NEVER)
+    return await deliveries(scene), await states(scene)
+
+
+@row("delivery posting to posting: its worker died", (["posting True"], True, True, None))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    first = await scene.leave()
+    busy = await scene.carry()
+    await scene.expire_leases()
+    again = await scene.carry()
+    assert again is not None
+    same = again.webhook_id == first.webhook_id, again.body == first.body
+    return await deliveries(scene), *same, busy
+
+
+@row("delivery waiting to posting: due", (["posting False"], True))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    first = await scene.leave()
+    await scene.storage.settle(first, NO)
+    await scene.make_webhooks_due()
+    again = await scene.carry()
+    assert again is not None
+    return await deliveries(scene), again.webhook_id == first.webhook_id
+
+
+@row("delivery waiting to recalled: never ambiguous", (["recalled False"], ["recalled"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NO)
+    await scene.say()
+    return await deliveries(scene), await states(scene)
+
+
+@row("delivery otherwise: ambiguous, it is not recalled", (["waiting True"], ["leaving"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(HANGS)
+    await scene.say()
+    return await deliveries(scene), await states(scene)
 
 
 # ---------------------------------------------------------------- what operators do to a bubble
@@ -1056,6 +1206,21 @@ async def preparing(scene: Scene, *texts: str) -> None:
         "UPDATE jobs SET state = 'sending', due_at = NULL, fence = fence + 1,"
         " lease_until = clock_timestamp() + interval '15 s', leased_by = 'w'"
     )
+
+
+async def deliveries(scene: Scene) -> list[str]:
+    """`waiting False`: the bubbles' deliveries, and whether they may have been shown."""
+    return await scene.lines("SELECT state, ambiguous FROM deliveries WHERE candidate_id IS NOT NULL ORDER BY id")
+
+
+async def unspoken(scene: Scene, failure: SpeechFailed) -> None:
+    """A voice bubble is to leave, and cannot be spoken."""
+    await scene.say()
+    await scene.decide(Reply((Bubble(BubbleKind.VOICE, "un"),)))
+    await scene.make_due()
+    bubble = await scene.storage.claim_send(DelayedSend(conversation=1, job=1))
+    assert isinstance(bubble, Preparing)
+    await scene.storage.speech_failed(bubble, failure)
 
 
 async def states(scene: Scene) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.agent import Kept, SavedStep, TraceItem, TraceKind
-from schemas.claims import Accepted, Claim, Ended, JobState, Lost, Requeued, Unknown
+from schemas.claims import Accepted, Claim, Ended, JobState, Lost, MustBeAlone, Requeued, Unknown
 from schemas.conversation import Author, Trigger
 from schemas.decisions import Failure, Parked, Stopped
 from schemas.errors import Code, FailureKind
@@ -281,6 +281,38 @@ async def test_a_job_that_kills_its_worker_three_times_is_given_up(database_url:
             "attempts": 3,
             "payload": {"job": "job_1", "conversation": "c-1"},
         }
+
+
+async def test_after_two_deaths_only_a_worker_that_is_alone_with_it_takes_a_job(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        hint = AutoReply(conversation=1, job=1)
+        for _ in range(2):
+            assert await storage.transitions.claim_run(hint, alone=False) is not None
+            await storage.expire_leases()
+
+        with pytest.raises(MustBeAlone):
+            await storage.transitions.claim_run(hint, alone=False)
+
+        assert (await job_facts(storage))["state"] == "running"
+        assert await storage.transitions.claim_run(hint, alone=True) is not None
+
+
+async def test_a_job_that_must_be_alone_is_put_off_or_kept_for_its_process(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        hint = AutoReply(conversation=1, job=1)
+        look = (
+            "SELECT dispatched_at > clock_timestamp() + interval '15 s' AS kept,"
+            " due_at > clock_timestamp() + interval '1 s' AS put_off FROM jobs"
+        )
+
+        await storage.transitions.expect(hint)
+        expected = await storage.row(look)
+        await storage.transitions.put_off(hint)
+        put_off = await storage.row(look)
+
+    assert (expected, put_off) == ({"kept": True, "put_off": False}, {"kept": None, "put_off": True})
 
 
 async def test_a_gate_that_closed_meanwhile_ends_the_job_with_its_reason(database_url: str) -> None:

@@ -5,15 +5,16 @@ from functools import partial
 from structlog.contextvars import bind_contextvars
 
 from schemas.jobs import AutoReply
+from workers.actors.apart import claim_run
 from workers.actors.handles import handles, log
 from workers.bootstrap import App
 
 
 @handles(AutoReply)
 async def auto_reply(hint: AutoReply, app: App) -> None:
-    claim = await app.storage.claim_run(hint)
+    claim = await claim_run(hint, app)
     if claim is None:
-        return  # another worker has it, or nothing is due
+        return  # another worker or another process has it, or nothing is due
     bind_contextvars(org=claim.org, fence=claim.fence)
     keep = partial(app.storage.save_step, claim)
 

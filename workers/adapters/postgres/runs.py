@@ -1,7 +1,7 @@
 """A reply worker takes a job: a new run, or one that another worker left off."""
 
 from schemas.agent import Resume, SavedStep
-from schemas.claims import Claim, JobState
+from schemas.claims import Claim, JobState, MustBeAlone
 from schemas.errors import Code
 from schemas.ids import RunId
 from schemas.jobs import AutoReply
@@ -27,6 +27,17 @@ _NOT_YET = sql("""
 UPDATE jobs
 SET dispatched_at = NULL,
     due_at = CASE WHEN due_at <= clock_timestamp() THEN clock_timestamp() + interval '200 ms' ELSE due_at END
+WHERE id = :job AND state IN ('queued', 'running') AND lease_until IS NULL
+""")
+
+_PUT_OFF = sql("""
+UPDATE jobs SET dispatched_at = NULL, due_at = clock_timestamp() + interval '2 s'
+WHERE id = :job AND state IN ('queued', 'running') AND lease_until IS NULL
+""")
+
+# To the clock this hint is still on its way.
+_EXPECT = sql("""
+UPDATE jobs SET dispatched_at = clock_timestamp() + interval '20 s'
 WHERE id = :job AND state IN ('queued', 'running') AND lease_until IS NULL
 """)
 
@@ -71,8 +82,9 @@ SELECT id FROM queued
 """)
 
 
-async def claim(tx: Transaction, hint: AutoReply) -> Claim | None:
-    """None: there is nothing to claim, or not yet; then the row waits for the clock again."""
+async def claim(tx: Transaction, hint: AutoReply, alone: bool) -> Claim | None:
+    """None: there is nothing to claim, or not yet; then the row waits for the clock again. `alone`: this worker has
+    nothing else in hand; else MustBeAlone is raised for a job that has seen all but the last worker die."""
     conversation = await lock(tx, hint.conversation)
     if conversation is None:
         return None
@@ -86,7 +98,19 @@ async def claim(tx: Transaction, hint: AutoReply) -> Claim | None:
     job = Job.of(look)
     if not await _may_run(tx, conversation, look, job):
         return None
+    if job.crashes == MAX_CRASHES - 1 and not alone:
+        raise MustBeAlone
     return await _take(tx, conversation, look, job)
+
+
+async def put_off(tx: Transaction, hint: AutoReply) -> None:
+    """No process of its own can be had now."""
+    await tx.run(_PUT_OFF, job=hint.job)
+
+
+async def expect(tx: Transaction, hint: AutoReply) -> None:
+    """Its own process is being started, and takes it: nobody else is offered it meanwhile."""
+    await tx.run(_EXPECT, job=hint.job)
 
 
 async def give_back(tx: Transaction, claim: Claim) -> None:

@@ -174,11 +174,22 @@ class Transitions:
 
     # ---------------------------------------------------------------- what a reply worker does
 
-    async def claim_run(self, hint: AutoReply) -> Claim | None:
+    async def claim_run(self, hint: AutoReply, alone: bool = True) -> Claim | None:
         """Rows 7, 8 and 16. Guard: `queued` or `running`, due, no lease, no bubble being posted. None: nothing to
-        claim, or not yet (the row waits for the clock again)."""
+        claim, or not yet (the row waits for the clock again). Raises MustBeAlone, unless this worker is `alone` with
+        it, when two have died with the job in hand."""
         async with self._transaction() as tx:
-            return await runs.claim(tx, hint)
+            return await runs.claim(tx, hint, alone)
+
+    async def put_off(self, hint: AutoReply) -> None:
+        """A job that must be alone cannot be now: due again in 2 s. Guard: no lease."""
+        async with self._transaction() as tx:
+            await runs.put_off(tx, hint)
+
+    async def expect(self, hint: AutoReply) -> None:
+        """A job that must be alone: its process is starting, so the clock keeps it to itself. Guard: no lease."""
+        async with self._transaction() as tx:
+            await runs.expect(tx, hint)
 
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:
         """Row 9, one statement. Guard: `running` under this fence. Row 10 follows when the contact wrote since:

@@ -9,6 +9,7 @@ from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
 from pipelines.llm.dialects.anthropic import to_wire
 from pipelines.llm.pricing import Purse
+from pipelines.llm.ramp import OpenGate
 from schemas.agent import AgentParameters, Resume
 from schemas.ids import CallId
 from schemas.llm import Message, Model, ModelRequest, Task, Text, ToolSpec
@@ -31,7 +32,7 @@ def agent(desk: Desk, lines: list[Line], keep: MemoryKeep, resume: Resume) -> tu
     clock, limits = FrozenClock(), AgentParameters()
     model = ScriptedModel(list(lines), clock)
     trace, timer = Trace(clock), Timer.start(clock, limits.timeout_seconds, resume.active_seconds)
-    calls = Calls(resume, keep, {"anthropic": model}, Purse(FlatPrices(), 100), timer, trace)
+    calls = Calls(resume, keep, {"anthropic": model}, Purse(FlatPrices(), 100), timer, trace, OpenGate())
     assignment = Assignment(HAIKU, (Text("go"),), build)
     desk.open.set()
     return Agent(assignment, [Look(), Note(), Stop()], ToolPolicy(), desk, calls, timer, limits, trace), model

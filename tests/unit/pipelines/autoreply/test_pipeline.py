@@ -131,6 +131,44 @@ async def test_a_provider_that_cannot_answer_now_parks_the_run(
     )
 
 
+async def test_a_dated_rate_limit_shuts_the_models_gate_and_nothing_else_does() -> None:
+    failures = (ModelFailure(kind, "no", after) for kind in FailureKind for after in (None, 30.0))
+    for failure in failures:
+        on = stage(failure)
+        await on.run()
+
+        dated = failure.kind is FailureKind.RATE_LIMITED and failure.retry_after is not None
+        assert on.gate.shut == ([(HAIKU, 30.0)] if dated else [])
+
+
+async def test_whom_the_gate_sends_away_has_called_nobody_and_paid_nothing() -> None:
+    on = stage(sending("coucou"), done())
+    on.gate.pauses = [0.0, 12.5]
+
+    decision = await on.run()
+
+    assert isinstance(decision, Parked)
+    assert (decision.kind, decision.counts, decision.retry_after, decision.call) == (
+        FailureKind.RATE_LIMITED,
+        False,
+        12.5,
+        None,
+    )
+    assert (len(on.heard), len(on.keep.steps)) == (1, 1)
+
+
+async def test_what_was_saved_asks_no_gate_again() -> None:
+    on = stage(sending("coucou"), done())
+    on.gate.pauses = [0.0, 12.5]
+    await on.run()
+    again = stage(done())
+
+    decision = await again.run(resume=on.keep.resume(1))
+
+    assert isinstance(decision, Reply)
+    assert again.gate.asked == [HAIKU, HAIKU], "the second call of the agent, and the review"
+
+
 async def test_a_parked_run_says_how_long_it_has_worked() -> None:
     on = stage(sending("coucou", takes=10.0), ModelFailure(FailureKind.OVERLOADED, "529"))
 

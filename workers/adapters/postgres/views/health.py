@@ -6,6 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from schemas.conversation import Organization, Persona
+from schemas.errors import FailureKind
 from schemas.health import QueueHealth, ServerHealth
 from schemas.ids import OrgId, PersonaId
 from schemas.jobs import Queue
@@ -46,6 +47,10 @@ _COUNTS = text(
     "(SELECT count(*) FROM jobs WHERE attention = 'open') AS failed_jobs, "
     "(SELECT count(*) FROM dead_letters WHERE state = 'open') AS dead_letters"
 )
+_RATE_LIMITED = text(
+    "SELECT count(*) AS jobs, coalesce(extract(epoch FROM max(parked_until) - now()), 0)::float8 AS seconds FROM jobs "
+    "WHERE state = 'queued' AND reason = :reason AND parked_until > now()"
+)
 _PERSONAS = text(
     "SELECT p.id, p.name, p.spec, o.id AS org, o.name AS organization, o.spec AS organization_spec "
     "FROM personas p JOIN organizations o ON o.id = p.org_id "
@@ -66,6 +71,7 @@ class Health:
                 return ServerHealth(row.version, migration, head, row.vector)
             webhooks = (await connection.execute(_WEBHOOKS, {"named": NAMED})).all()
             counts = (await connection.execute(_COUNTS)).one()
+            limited = (await connection.execute(_RATE_LIMITED, {"reason": FailureKind.RATE_LIMITED.value})).one()
             return ServerHealth(
                 row.version,
                 migration,
@@ -77,6 +83,8 @@ class Health:
                 organizations=counts.organizations,
                 failed_jobs=counts.failed_jobs,
                 dead_letters=counts.dead_letters,
+                rate_limited=limited.jobs,
+                rate_limited_seconds=limited.seconds,
             )
 
     async def shortest_persona(self) -> tuple[Organization, Persona] | None:

@@ -1,0 +1,105 @@
+"""A provider says 429 to many conversations at once: nothing fails, nobody asks meanwhile, and then little by little.
+
+Two reply workers share what they hear through Redis, which is wiped in the middle. The long form is slow.
+"""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+import pytest
+from redis import Redis
+
+from tests import servers
+from tests.simulator import RunningSimulator
+from tests.stack import Stack, Talk, running_stack, wait_until
+from tests.upstream import SECRET, Receiver
+
+STEP = 1.0
+RAMP = {"REPLIQUE_LLM__RAMP_SECONDS": str(STEP)}
+UNHEARD_SECONDS = 1.5
+"""A call that is out when the first 429 comes back is not called back; on a busy machine it takes this long."""
+
+
+@dataclass
+class Ground:
+    stack: Stack
+    database_url: str
+    redis_url: str
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.database_url) as connection:
+            return connection.execute(sql.encode()).fetchall()
+
+
+@pytest.fixture
+def ground(
+    postgres_server: str, database_template: str, redis_server: str, simulator: RunningSimulator, receiver: Receiver
+) -> Iterator[Ground]:
+    redis_url = servers.with_redis_database(redis_server, 13)
+    servers.flush(redis_url)
+    with (
+        servers.database(postgres_server, database_template) as database_url,
+        running_stack(database_url, redis_url, simulator.base_url, receiver, **RAMP) as stack,
+    ):
+        log = stack.logs / "reply-2.log"
+        stack.start("reply-2", "worker", "--queues", "reply,background", REPLIQUE_INSTANCE="reply-2")
+        wait_until(lambda: "worker_started" in log.read_text(errors="replace") or None, 60, "the second worker")
+        yield Ground(stack, database_url, redis_url)
+
+
+@pytest.mark.parametrize(
+    ("conversations", "retry_after"), [(40, 5), pytest.param(200, 60, marks=pytest.mark.slow)], ids=["short", "long"]
+)
+@pytest.mark.timeout(400)
+async def test_a_storm_of_429_fails_nothing_and_is_not_answered_by_a_herd(
+    ground: Ground, simulator: RunningSimulator, conversations: int, retry_after: int
+) -> None:
+    first = ground.stack.organization()
+    first.call("POST", "/v1/apply", json={"resources": [unbounded(first)]}, status=200)
+    talks = [first, *(first.another() for _ in range(conversations - 1))]
+    async with simulator.control() as model:
+        await model.fault("rate_limited", seconds=retry_after * 0.9, retry_after=retry_after, real_time=True)
+        began = time.time()
+        with ThreadPoolExecutor(8) as pool:
+            jobs = [said["job"] for said in pool.map(lambda talk: talk.say("coucou"), talks)]
+        parked = "SELECT 1 FROM jobs WHERE state = 'queued' AND reason = 'rate_limited' AND parked_until IS NOT NULL"
+        wait_until(lambda: len(ground.rows(parked)) == conversations or None, retry_after * 0.8, "all are parked")
+        held_threads = ground.rows("SELECT 1 FROM jobs WHERE lease_until IS NOT NULL")
+        with Redis.from_url(ground.redis_url) as redis:
+            redis.flushdb()
+        for talk, job in zip(talks, jobs, strict=True):
+            ended(talk, job, seconds=retry_after + 120)
+        seen = await model.requests()
+
+    asked = sorted(datetime.fromisoformat(request.time).timestamp() for request in seen)
+    refused = [datetime.fromisoformat(r.time).timestamp() for r in seen if r.fault == "rate_limited"]
+    opens = max(refused) + retry_after
+    by_step = [sum(1 for at in asked if 0 <= at - opens < STEP * steps) for steps in range(1, 6)]
+    meanwhile = [at - began for at in asked if min(refused) + UNHEARD_SECONDS < at < opens - 0.1]
+    print(f"{len(seen)} requests, {len(refused)} refused, in the first steps {by_step}, claims {claims(ground)}")
+    assert held_threads == []
+    assert meanwhile == []
+    # Steps are counted here from when the simulator answered, there from when the worker heard it: half a step's slack.
+    assert all(made <= 2 ** (steps + 1) - 1 for steps, made in enumerate(by_step, start=1)), by_step
+    assert ground.rows("SELECT id FROM jobs WHERE state <> 'sent' OR tries > 0 OR crashes > 0") == []
+    assert ground.rows("SELECT call FROM ledger WHERE state <> 'settled'") == []
+    assert ground.rows("SELECT count(*) FROM ledger") == [(len(seen),)], "one row for each attempt, none for the gate"
+
+
+def unbounded(talk: Talk) -> dict[str, Any]:
+    """The organisation, with as many jobs in flight as workers take."""
+    webhook = {"url": talk.stack.receiver.url, "secret": SECRET}
+    return {"kind": "Organization", "name": talk.org, "webhook": webhook, "limits": {"in_flight": 500}}
+
+
+def ended(talk: Talk, job: str, seconds: float) -> None:
+    assert talk.ended(job, seconds=seconds)["code"] is None
+
+
+def claims(ground: Ground) -> int:
+    return int(ground.rows("SELECT sum(claims) FROM jobs")[0][0])
