@@ -82,12 +82,15 @@ class Break:
 def first_break(texts: Iterable[str], mode: str) -> Break | None:
     """The first candidate that claims to be human, or, in mode `handover`, that admits to be an AI."""
     for n, text in enumerate(texts):
-        plain = " ".join(fold(text).split())
-        if _CLAIM.search(plain):
+        if claims_to_be_human(text):
             return Break(n, "claims_to_be_human")
-        if mode == "handover" and _ADMISSION.search(plain):
+        if mode == "handover" and _ADMISSION.search(" ".join(fold(text).split())):
             return Break(n, "admits_to_be_an_ai")
     return None
+
+
+def claims_to_be_human(text: str) -> bool:
+    return _CLAIM.search(" ".join(fold(text).split())) is not None
 
 
 def mode_of(disclosure: Disclosure) -> str:

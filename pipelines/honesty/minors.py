@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.honesty.reading import any_of, clauses, hits, naming
+from pipelines.honesty.reading import any_of, clauses, hits, naming, words
 
 OF_AGE = 18
 
@@ -99,10 +99,10 @@ _AGE_ALONE = re.compile(
     rf"| years old)?"
     r"(?:,? (?:et toi|et vous|and you|u|hbu|wbu))?[ .!?)(:;😊🙂🙈😅]*$"
 )
-_NEEDS = (
+_NEEDS = words(
     "ans|piges|balais|mineur|age|grade|school|year|yo|minor|lyce|colleg|ecol|i'm|im |i am|i turn|i'll|"
     "i will|suis en|suis au|je rentre|je passe|je vais en"
-).split("|")
+)
 
 
 def signal(text: str, year: int | None = None, asked: str = "") -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.honesty.reading import any_of, clauses, hits, laughs, naming
+from pipelines.honesty.reading import any_of, clauses, hits, laughs, naming, words
 
 _FIGURE = (
     r"(?! (?:de (?:rire|faim|soif|honte|froid|chaud|chaleur|peur|fatigue|jalousie|joie|plaisir|bonheur|curiosite"
@@ -83,12 +83,12 @@ _NO_WISH = re.compile(
     r"\b(?:plutot|prefere(?:rais)?) (?:mourir|crever|me pendre|me tuer)\b.{0,8}\bque\b|\brather (?:die"
     r"|kill myself) than\b"
 )
-_NEEDS = (
+_NEEDS = words(
     "suicid|mourir|creve|tuer|mort|finir|disparait|noires|scarifi|mutil|du mal|veines|vivre|vie|etre la|"
     "exist|balle|en l'air|pendre|sauter|jeter|jours|cachets|medic|medocs|coupe|somnif|comprim|xanax|"
     "doliprane| ts|tentative|die|kill|end |ending|dead|myself|live|alive|life|without me|born|pills|meds|"
     "wrists|overdos|self|jump|be here|go on|bottle"
-).split("|")
+)
 
 
 def signal(text: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.honesty.reading import any_of, clauses, hits, laughs, naming
+from pipelines.honesty.reading import any_of, clauses, hits, laughs, naming, words
 
 _ALONE = re.compile(
     r"(?:stop+|stop ?all|stop sms|stop ?(?:svp|stp|merci|please|pls|now|it now|maintenant|tout|everything)?"
@@ -63,10 +63,10 @@ _ASKS = any_of(
     r"|any |more |these |your )*(?:messages?|texts|from you|emails?)\b",
     r"\b(?:delete|lose|remove) my (?:number|contact)\b",
 )
-_NEEDS = (
+_NEEDS = words(
     "stop|arret|cess|plus|abonn|inscri|laiss|fous|fout|fich|supprim|efface|retire|unsub|opt| me |leave|"
     "contact|messages|text|my number|mails|from you"
-).split("|")
+)
 
 
 def asked(text: str) -> str | None:

@@ -139,7 +139,7 @@ async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: A
         candidate=row.candidate_id,
         platform_id=None if accepted.platform_id is None else storable(accepted.platform_id),
         contact=conversation.contact_id,
-        notice=row.kind == BubbleKind.NOTICE,
+        notice=row.kind == BubbleKind.NOTICE and job.replies,
         job=job.id,
         fence=job.fence,
         more=more,
