@@ -57,8 +57,8 @@ class ContactRow(Table):
     noticed_at: Mapped[Moment | None]
     opted_out_at: Mapped[Moment | None]
     locked_at: Mapped[Moment | None]
-    reopened_at: Mapped[Moment | None]
-    """What was said before raises no safety stop again: two people have looked at it."""
+    cleared_at: Mapped[Moment | None]
+    """Consent was given, or two people opened a safety lock: what was said before closes nothing again."""
     erased_at: Mapped[Moment | None]
     created_at: Mapped[Stamp]
 

@@ -4,12 +4,14 @@ Told as in test_rows.py. What a closed gate does to each later step is told here
 """
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pipelines.autoreply.stops import stopped
 from schemas.claims import Accepted, Ended, JobState, Lost
-from schemas.decisions import Failure, Silence, SilenceReason
+from schemas.decisions import Failure, Reply, Silence, SilenceReason
 from schemas.errors import Code
 from schemas.honesty import Alarm
 from schemas.jobs import AutoReply, DelayedSend
@@ -122,6 +124,29 @@ async def test_consent_opens_it_again_and_another_stop_closes_it_again(scene: Sc
 
     assert (shut["reason"], scene.answers, opened["reason"]) == ("opted_out", [202, 202, 200, 202, 202], None)
     assert [line.split()[0] for line in await records(scene)] == ["opted_out", "opted_in", "opted_out"]
+
+
+async def test_a_second_stop_from_before_the_consent_closes_nothing_again(scene: Scene) -> None:
+    await scene.say(text="STOP")
+    await scene.say(text="stop")
+    await scene.conversation("consent")
+    await scene.say()
+    claim = await scene.claim()
+
+    assert claim is not None
+    assert (len(claim.case.turns), stopped(claim.case)) == (3, None)
+
+
+async def test_what_was_said_before_a_reopening_locks_nothing_again(scene: Scene) -> None:
+    second = await scene.gateway.key("operator", "acme", name="zoe")
+    await scene.say(text=MINOR)
+    await scene.conversation("reopen", {"reason": "a typo"})
+    await scene.conversation("reopen", key=second)
+    await scene.say()
+    claim = await scene.claim()
+
+    assert claim is not None
+    assert ([turn.answered for turn in claim.case.turns], stopped(claim.case)) == ([False, False], None)
 
 
 async def test_consent_needs_no_body_and_a_conversation(scene: Scene) -> None:
@@ -272,3 +297,111 @@ async def test_retry_and_approve_stay_shut_while_it_is_closed(scene: Scene) -> N
     late = await scene.steer("retry", job=1)
 
     assert (late["status"], late["reason"]) == (409, "opted_out")
+
+
+# ---------------------------------------------------------------- who asks whether a machine writes
+
+
+@pytest.fixture
+async def asked(scene: Scene) -> Scene:
+    """The question has ended a run, AR-531."""
+    await scene.say(text="t'es un bot ?")
+    claim = await scene.claim()
+    assert claim is not None
+    decision = stopped(claim.case)
+    assert isinstance(decision, Failure)
+    await scene.storage.record(claim, decision)
+    return scene
+
+
+TRUE = (
+    "Les messages que tu reçois ici sont écrits par un assistant IA au nom de maya.",
+    "Une personne de l'équipe a lu ta question.",
+)
+
+
+async def test_an_identity_question_leaves_true_replies_that_nothing_sends(asked: Scene) -> None:
+    shown = await asked.call("GET", "jobs/job_1")
+
+    assert (shown["state"], shown["code"], shown["attention"], shown["due_at"]) == ("failed", "AR-531", True, None)
+    assert [(bubble["state"], bubble["text"]) for bubble in shown["candidates"]] == [("held", text) for text in TRUE]
+    assert await asked.take() is None
+
+
+async def test_a_person_edits_drops_and_approves_them(asked: Scene) -> None:
+    await asked.drop(2)
+    await asked.edit(1, text="Oui, c'est une IA qui t'écrit.")
+    await asked.steer("approve")
+    await asked.send()
+
+    assert asked.answers[1:] == [200, 200, 200]
+    assert await asked.jobs() == ["sent 1"]
+    assert await asked.bubbles() == ["0 text sent Oui, c'est une IA qui t'écrit.", "1 text dropped " + TRUE[1]]
+
+
+async def test_no_edit_makes_the_ai_say_that_it_is_human(asked: Scene) -> None:
+    refused = await asked.edit(1, text="mais non, je suis pas un bot")
+
+    assert (refused["status"], [error["field"] for error in refused["errors"]]) == (422, ["text"])
+
+
+async def test_dropping_all_of_them_leaves_the_question_to_a_person(asked: Scene) -> None:
+    await asked.drop(1)
+    await asked.drop(2)
+    late = await asked.steer("approve")
+
+    assert (late["status"], late["reason"]) == (409, "no prepared reply is left")
+    assert await asked.jobs() == ["failed 1 AR-531"]
+
+
+async def test_a_newer_message_asks_for_another_look(asked: Scene) -> None:
+    await asked.say(text="alors ?")
+    late = await asked.steer("approve", job=1)
+    claim = await asked.claim()
+
+    assert (late["status"], late["newer_job"]) == (409, "job_2")
+    assert claim is not None
+    assert isinstance(stopped(claim.case), Failure)
+
+
+async def test_who_was_answered_by_hand_is_answered_by_the_ai_again(asked: Scene) -> None:
+    await asked.say(author="operator", text="oui, une IA, et moi c'est Zoé")
+    await asked.conversation("resume")
+    await asked.say(text="ok merci")
+    claim = await asked.claim()
+
+    assert claim is not None
+    assert stopped(claim.case) is None
+
+
+async def test_the_notice_goes_before_a_true_reply_when_it_is_due(database_url: str) -> None:
+    async with a_scene(database_url, {"disclosure": {"notice": True}}) as scene:
+        await scene.say(text="are you a bot?")
+        claim = await scene.claim()
+        assert claim is not None
+        decision = stopped(claim.case)
+        assert isinstance(decision, Failure)
+        await scene.storage.record(claim, decision)
+
+        assert [line.split()[:3] for line in await scene.bubbles()] == [
+            ["0", "notice", "held"],
+            ["1", "text", "held"],
+            ["2", "text", "held"],
+        ]
+
+
+# ---------------------------------------------------------------- a person is told, and the reply goes its way
+
+
+@pytest.mark.parametrize("decision", [a_reply("courage"), Silence(SilenceReason.LEFT_ON_READ, read=True)])
+async def test_a_flagged_job_is_on_the_attention_list(scene: Scene, decision: Reply | Silence) -> None:
+    await scene.say(text="je suis à découvert")
+    await scene.decide(replace(decision, flag="money_distress"))
+    shown = await scene.call("GET", "jobs?attention=true")
+
+    assert [(job["id"], job["code"], job["note"]) for job in shown["items"]] == [
+        ("job_1", None, shown["items"][0]["note"])
+    ]
+    assert "money_distress" in shown["items"][0]["note"]
+    told = await scene.lines("SELECT body::jsonb #>> '{data,reason}' FROM deliveries WHERE type = 'attention.raised'")
+    assert told == ["money_distress"]

@@ -1,4 +1,4 @@
-"""consent records, and since when a contact's safety lock is open again"""
+"""consent records, and since when what a contact said closes nothing again"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("contacts", sa.Column("reopened_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("contacts", sa.Column("cleared_at", sa.DateTime(timezone=True), nullable=True))
     op.create_table(
         "consent_records",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),

@@ -22,7 +22,7 @@ WHERE ct.id = :contact
 """)
 
 _CONSENT = sql(f"""
-WITH opened AS (UPDATE contacts SET opted_out_at = NULL WHERE id = :contact)
+WITH opened AS (UPDATE contacts SET opted_out_at = NULL, cleared_at = clock_timestamp() WHERE id = :contact)
 {closings.RECORD}
 VALUES (:org, :contact, :conversation, 'opted_in', :who, :rule, :reason, NULL, NULL)
 """)
@@ -34,7 +34,7 @@ RETURNING at
 """)
 
 _OPEN = sql(f"""
-WITH opened AS (UPDATE contacts SET locked_at = NULL, reopened_at = clock_timestamp() WHERE id = :contact)
+WITH opened AS (UPDATE contacts SET locked_at = NULL, cleared_at = clock_timestamp() WHERE id = :contact)
 {closings.RECORD}
 VALUES (:org, :contact, :conversation, 'reopened', :who, NULL, :reason, NULL, NULL)
 """)
