@@ -37,11 +37,14 @@ def _alarm(case: Case, waiting: list[Turn]) -> Alarm | None:
     """What was said before consent was given, or a safety lock opened, has been dealt with."""
     since = case.contact.cleared_at
     new = [turn for turn in waiting if since is None or turn.at > since]
-    for turn in new:
-        if (found := alarms.heard(turn.text, case.now.year, _said_before(case, turn))) is not None:
-            return replace(found, position=turn.position)
-    together = alarms.heard(" ".join(turn.text for turn in new), case.now.year) if len(new) > 1 else None
-    return None if together is None else replace(together, position=new[-1].position)
+    found = [(turn, alarms.heard(turn.text, case.now.year, _said_before(case, turn))) for turn in new]
+    if len(new) > 1:
+        found.append((new[-1], alarms.heard(" ".join(turn.text for turn in new), case.now.year)))
+    heard = [replace(alarm, position=turn.position) for turn, alarm in found if alarm is not None]
+    if not heard:
+        return None
+    worst = next((alarm for alarm in heard if alarm.danger), heard[0])
+    return replace(worst, stop=next((alarm.stop for alarm in heard if alarm.stop), None))
 
 
 def _said_before(case: Case, turn: Turn) -> str:

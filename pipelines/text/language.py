@@ -58,7 +58,9 @@ _WORDS = {
 }
 # Words that tell a language nearly by themselves count twice.
 _TELLING = {
-    "fr": ("bonjour bonsoir salut coucou merci ouais oui mdr stp svp d'accord bisous pourquoi quoi j' qu' t'es chuis"),
+    "fr": (
+        "bonjour bonsoir salut coucou merci ouais oui mdr stp svp d'accord bisous pourquoi quoi j' j'ai qu' t'es chuis"
+    ),
     "en": "hello hey hi thanks yeah yep please tonight yes what why i'm i'll i've you're don't can't it's",
     "es": "hola gracias adios guapa",
     "de": "hallo danke bitte nein",
