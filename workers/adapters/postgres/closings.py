@@ -117,7 +117,7 @@ async def by_message(tx: Transaction, conversation: Locked, job: Job | None, ala
     `silent`. Needs the locks of all conversations."""
     reason = NoJob.SAFETY_LOCK if alarm.danger else NoJob.OPTED_OUT
     if job is not None and (job.pinned or job.state is not JobState.QUEUED):
-        await send_away(tx, conversation, job, JobState.CANCELLED, reason, "contact", answers=conversation.inbound_seq)
+        await send_away(tx, conversation, job, JobState.CANCELLED, reason, "contact")
         job = None
     number = await inbound.answer(tx, conversation, job)
     if number is None:
