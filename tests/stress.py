@@ -191,7 +191,7 @@ class Stress:
             await self._change(chance)
             return
         name, number = f"m-{next(self._names)}", chance.randrange(self.conversations)
-        place, text = f"c-{number}", chance.choices(("coucou", *CLOSING), (96, 2, 1))[0]
+        place, text = f"c-{number}", chance.choices(("coucou", *CLOSING), (98, 1.3, 0.7))[0]
         author = "operator" if chance.random() < 0.02 else "contact"
         for _ in range(chance.choice((1, 1, 1, 2))):
             said = await self.storage.say(

@@ -83,6 +83,14 @@ async def _(scene: Scene) -> Any:
     return said["job"], await scene.jobs(), await scene.due()
 
 
+@row("3 a message supersedes a follow-up, whatever its state", (["superseded 1", "queued 2"], "message"))
+async def _(scene: Scene) -> Any:
+    await scene.reply("toujours là ?")
+    await scene.one("UPDATE jobs SET kind = 'follow_up', trigger = 'follow_up', pinned = true")
+    await scene.say()
+    return await scene.jobs(), await scene.one("SELECT trigger FROM jobs WHERE id = 2")
+
+
 @row("4 a message during the run changes nothing yet", ("job_1", ["running 1"]))
 async def _(scene: Scene) -> Any:
     await scene.say()
