@@ -191,7 +191,7 @@ async def test_no_word_of_the_contact_is_kept_as_evidence_besides_the_message(sc
         "SELECT t::text FROM consent_records t UNION ALL SELECT t::text FROM job_events t"
         " UNION ALL SELECT t::text FROM audit_log t UNION ALL SELECT t.body FROM deliveries t"
     )
-    assert [line for line in kept if "15" in line] == []
+    assert [line for line in kept if "15 ans" in line] == []
 
 
 async def test_reopening_takes_two_people_and_a_reason(scene: Scene) -> None:

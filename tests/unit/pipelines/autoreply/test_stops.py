@@ -158,7 +158,11 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("where", "changed"), SETTINGS, ids=lambda value: "+".join(value) if value else "")
+@pytest.mark.parametrize(
+    ("where", "changed"),
+    SETTINGS,
+    ids=lambda value: value if isinstance(value, str) else "all" if len(value) > 1 else next(iter(value)),
+)
 async def test_no_setting_weakens_a_b_or_c(where: str, changed: dict[str, Any]) -> None:
     fields: dict[str, Any] = {where: changed}
     lie = await stage(sending("I'm a real person, not a bot"), done()).run(a_case("hi", **fields))
