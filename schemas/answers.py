@@ -132,6 +132,37 @@ class ResumeOut(Body):
     job: str | None
 
 
+class ConsentOut(Body):
+    """The contact may be written to again, in all their conversations."""
+
+    conversation: str
+    contact: str
+    opted_out_at: None = None
+
+
+class ReopenOut(Body):
+    """`pending` (202) until a second person has confirmed, then `open`."""
+
+    conversation: str
+    state: Literal["pending", "open"]
+    asked_by: str
+    asked_at: datetime
+    confirmed_by: str | None = None
+
+
+class ConsentRecordOut(Body):
+    """`rule` is what was heard or how consent was given, `message` where: the upstream app's id of it."""
+
+    at: datetime
+    act: Literal["opted_out", "opted_in", "locked", "reopening", "reopened"]
+    who: str
+    rule: str | None
+    reason: str | None
+    conversation: str
+    message: str | None
+    job: str | None
+
+
 class CandidateStateOut(Body):
     id: str
     state: CandidateState

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -90,6 +91,16 @@ class Contact:
     profile: dict[str, Any] = field(default_factory=dict)
     noticed_at: datetime | None = None
     """When the notice that an AI writes was last delivered to this contact."""
+    cleared_at: datetime | None = None
+    """Since when what this contact said closes nothing again: consent was given, or two people opened a safety lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyFacts:
+    """What this contact was asked for and has spent with this persona within 24 hours, in the persona's currency."""
+
+    links_today: int = 0
+    spent_24h: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +126,4 @@ class Case:
     vocals_today: int = 0
     """Voice bubbles to this contact that left within 24 hours, or wait in another conversation's reply."""
     paused_until: datetime | None = None
+    money: MoneyFacts = MoneyFacts()

@@ -7,6 +7,7 @@ from enum import StrEnum
 from schemas.agent import TraceItem
 from schemas.conversation import BubbleKind
 from schemas.errors import Code, FailureKind
+from schemas.honesty import Alarm
 from schemas.llm import SettledCall
 
 
@@ -19,6 +20,7 @@ class SilenceReason(StrEnum):
     PAUSED = "paused"
     GONE = "gone"
     AUTONOMY_OFF = "autonomy_off"
+    OPTED_OUT = "opted_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Reply:
     """What an operator should know, e.g. that the best of several versions was kept."""
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
+    flag: str | None = None
+    """Why a person should look although it is sent: a machine token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,9 @@ class Silence:
     paused_until: datetime | None = None
     follow_up_at: datetime | None = None
     trace: tuple[TraceItem, ...] = ()
+    flag: str | None = None
+    alarm: Alarm | None = None
+    """What the contact said that closes all their conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,9 @@ class Failure:
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
     """The call that was in flight, when there was one."""
+    prepared: tuple[Bubble, ...] = ()
+    """True replies that a person may send with one click. Nothing sends them by itself."""
+    alarm: Alarm | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,19 @@ class ReasonIn(Asked):
     reason: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
+class ConsentIn(Asked):
+    """How the contact agreed (`form`, `sms`, `phone` …), and where the proof lies."""
+
+    how: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    proof: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+
+
+class ReopenIn(Asked):
+    """The first of the two people must give a reason."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+
+
 class AudioOut(Body):
     """What a voice bubble sounds like. `url` needs no key and is good for seven days from this answer."""
 

@@ -122,7 +122,10 @@ class Webhook(Spec):
 
 
 class Flags(Spec):
+    """`crisis_notice`: who speaks of self-harm is sent the help lines of the organisation's country, at once."""
+
     ai_rag_enabled: bool | None = None
+    crisis_notice: bool | None = None
 
 
 class Budgets(Spec):

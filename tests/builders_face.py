@@ -56,13 +56,14 @@ class Gateway:
         check_documented(method, path, response)
         return response
 
-    async def key(self, role: str, org: str | None = None) -> str:
-        """A key of that role; made at the first asking."""
-        if (role, org) not in self.keys:
-            body = {"role": role, "name": f"{role}-{org or 'all'}", "organization": org}
+    async def key(self, role: str, org: str | None = None, name: str | None = None) -> str:
+        """A key of that role, and of that person; made at the first asking."""
+        who = name or f"{role}-{org or 'all'}"
+        if (role, who) not in self.keys:
+            body = {"role": role, "name": who, "organization": org}
             made = await self.call("POST", "/v1/keys", body)
-            self.keys[role, org] = made.json()["key"]
-        return self.keys[role, org]
+            self.keys[role, who] = made.json()["key"]
+        return self.keys[role, who]
 
     async def organization(self, name: str, *personas: dict[str, Any], **spec: Any) -> None:
         documents = [{"kind": "Organization", "name": name, **spec}]

@@ -39,17 +39,19 @@ class Scene:
         self.answers.append(answer.status_code)
         return answer.json()
 
-    async def say(self, author: str = "contact", name: str | None = None) -> Any:
+    async def say(
+        self, author: str = "contact", name: str | None = None, text: str = "coucou", conversation: str = "c-1"
+    ) -> Any:
         self.said += name is None
-        body = {"id": name or f"m-{self.said}", "conversation": "c-1", "persona": "maya", "author": author}
-        return await self.call("POST", "messages", body | {"contact": {"id": "fan-7"}, "text": "coucou"})
+        body = {"id": name or f"m-{self.said}", "conversation": conversation, "persona": "maya", "author": author}
+        return await self.call("POST", "messages", body | {"contact": {"id": "fan-7"}, "text": text})
 
     async def steer(self, verb: str, body: Any = None, job: int | None = None) -> Any:
         """`hold`, `cancel` …, of that job, else of the newest."""
         return await self.call("POST", f"jobs/job_{job or await self.newest()}/{verb}", body)
 
-    async def conversation(self, verb: str) -> Any:
-        return await self.call("POST", f"conversations/c-1/{verb}")
+    async def conversation(self, verb: str, body: Any = None, key: str | None = None) -> Any:
+        return await self.call("POST", f"conversations/c-1/{verb}", body, key)
 
     async def edit(self, bubble: int, **changes: Any) -> Any:
         return await self.call("PATCH", f"candidates/bub_{bubble}", changes)

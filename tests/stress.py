@@ -19,6 +19,7 @@ from schemas.claims import Accepted, Claim, Posted, Posting, Preparing, Refused,
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Decision, Failure, Parked, Reply, Silence, SilenceReason, Stopped
 from schemas.errors import AppError, Code, FailureKind, TooLate
+from schemas.honesty import Alarm
 from schemas.http import MessagePatch
 from schemas.ids import call_id
 from schemas.jobs import AutoReply, DelayedSend, Deliver
@@ -35,6 +36,8 @@ PERSONA = {
     "pacing": {"base_ms": 8, "per_char_ms": 0.1, "jitter": 0.2},
     "disclosure": {"notice": False},
 }
+CLOSING = ("STOP", "j'ai 15 ans")
+"""Now and then a contact wants silence, or says that they are a minor. Two conversations share a contact."""
 ACTORS = {"contact": 3, "operator": 2, "replier": 5, "sender": 3, "carrier": 2, "clock": 1, "auditor": 1}
 
 DUE = """SELECT CASE WHEN state IN ('queued', 'running') THEN 'run' ELSE 'send' END AS kind, id, conversation_id
@@ -48,11 +51,23 @@ SELECT id FROM deliveries WHERE state = 'waiting' AND due_at > clock_timestamp()
 LOST = """SELECT m.name FROM messages m JOIN conversations c ON c.id = m.conversation_id
 WHERE c.handled_by = 'ai' AND m.author = 'contact' AND m.deleted_at IS NULL AND m.reason IS NULL
 AND m.seq > GREATEST(c.operator_seq, (SELECT COALESCE(max(j.inbound_seq), 0) FROM jobs j WHERE j.conversation_id = c.id
+                                      AND j.kind <> 'delivery'
                                       AND j.state IN ('sent', 'silent', 'failed', 'cancelled')))
 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = c.id
                 AND j.state IN ('queued', 'running', 'held', 'sending'))"""
 CROWDED = """SELECT conversation_id FROM deliveries WHERE candidate_id IS NOT NULL AND state IN ('posting', 'waiting')
 GROUP BY conversation_id HAVING count(*) > 1"""
+SAID_AFTER_ALL = """SELECT r.act, k.id FROM consent_records r JOIN conversations c ON c.contact_id = r.contact_id
+JOIN candidates k ON k.conversation_id = c.id JOIN jobs j ON j.id = k.job_id
+WHERE r.act IN ('opted_out', 'locked') AND j.kind <> 'delivery' AND k.left_at > r.at AND NOT EXISTS (
+  SELECT 1 FROM consent_records o WHERE o.contact_id = r.contact_id AND o.id > r.id AND o.at < k.left_at
+  AND o.act = CASE r.act WHEN 'opted_out' THEN 'opted_in' ELSE 'reopened' END)"""
+CONFIRMED = """SELECT (SELECT count(*) FROM jobs WHERE kind = 'delivery') AS told,
+(SELECT count(*) FROM consent_records WHERE act = 'opted_out') AS wanted"""
+ALONE = """SELECT b.id FROM consent_records a JOIN consent_records b ON b.contact_id = a.contact_id AND b.id > a.id
+WHERE a.act = 'reopening' AND b.act = 'reopened' AND a.who = b.who AND NOT EXISTS (
+  SELECT 1 FROM consent_records o WHERE o.contact_id = a.contact_id AND o.id > a.id AND o.id < b.id
+  AND o.act IN ('locked', 'reopening', 'reopened'))"""
 LEFT = """SELECT (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending'))
 + (SELECT count(*) FROM deliveries WHERE state IN ('posting', 'waiting')) AS n"""
 
@@ -184,10 +199,13 @@ class Stress:
         if self.accepted and chance.random() < 0.1:
             await self._change(chance)
             return
-        name, place = f"m-{next(self._names)}", f"c-{chance.randrange(self.conversations)}"
+        name, number = f"m-{next(self._names)}", chance.randrange(self.conversations)
+        place, text = f"c-{number}", chance.choices(("coucou", *CLOSING), (98, 1.3, 0.7))[0]
         author = "operator" if chance.random() < 0.02 else "contact"
         for _ in range(chance.choice((1, 1, 1, 2))):
-            said = await self.storage.say(name, conversation=place, contact={"id": f"f-{place}"}, author=author)
+            said = await self.storage.say(
+                name, conversation=place, contact={"id": f"f-{number // 2}"}, author=author, text=text
+            )
             self.stats["duplicate" if said.duplicate else "message"] += 1
         self.accepted.append(name)
 
@@ -315,15 +333,24 @@ class Stress:
                 "SELECT id, state, due_at, lease_until FROM jobs WHERE state IN ('queued','running','held','sending')"
             )
             found.append(f"{self.left} things never ended: {stuck[:3]}")
-        for check in (self._every_message, self._only_fresh, self._receiver_agrees, self._in_order, self._ledger):
+        for check in (
+            self._every_message,
+            self._only_fresh,
+            self._receiver_agrees,
+            self._in_order,
+            self._ledger,
+            self._closed,
+        ):
             found += await check()
         return found
 
     async def _every_message(self) -> list[str]:
         rows = await self.storage.rows(
             "SELECT c.name, GREATEST(c.operator_seq, (SELECT COALESCE(max(j.inbound_seq), 0) FROM jobs j"
-            " WHERE j.conversation_id = c.id AND j.state IN ('sent', 'silent', 'failed', 'cancelled'))) AS covered,"
-            " (SELECT max(m.seq) FROM messages m WHERE m.conversation_id = c.id AND m.deleted_at IS NULL) AS said"
+            " WHERE j.conversation_id = c.id AND j.kind <> 'delivery'"
+            " AND j.state IN ('sent', 'silent', 'failed', 'cancelled'))) AS covered,"
+            " (SELECT max(m.seq) FROM messages m WHERE m.conversation_id = c.id AND m.deleted_at IS NULL"
+            " AND m.reason IS DISTINCT FROM 'opted_out' AND m.reason IS DISTINCT FROM 'safety_lock') AS said"
             " FROM conversations c"
         )
         found = [f"unanswered: {row}" for row in rows if (row["said"] or 0) > row["covered"]]
@@ -338,7 +365,7 @@ class Stress:
         """A refused bubble of a job that was drafted again keeps the count of its first draft."""
         rows = await self.storage.rows(
             "SELECT k.id, k.left_seq, j.inbound_seq, j.state FROM candidates k JOIN jobs j ON j.id = k.job_id"
-            " WHERE k.left_seq IS NOT NULL AND k.left_seq <> j.inbound_seq AND NOT j.pinned"
+            " WHERE k.left_seq IS NOT NULL AND k.left_seq <> j.inbound_seq AND NOT j.pinned AND j.kind <> 'delivery'"
             " AND (k.state IN ('leaving', 'sent') OR j.trigger NOT IN ('regenerate', 'retry'))"
         )
         return [f"stale: {row}" for row in rows]
@@ -362,10 +389,19 @@ class Stress:
         return found + self.operators.broken(applied, bodies)
 
     async def _in_order(self) -> list[str]:
-        rows = await self.storage.rows("SELECT id, job_id, ordinal FROM candidates")
+        rows = await self.storage.rows(
+            "SELECT k.id, k.job_id, k.ordinal FROM candidates k JOIN jobs j ON j.id = k.job_id AND j.kind <> 'delivery'"
+        )
         place = {row["id"]: (row["job_id"], row["ordinal"]) for row in rows}
-        orders = [[place[number] for number in numbers] for numbers in self.receiver.order.values()]
+        orders = [[place[number] for number in numbers if number in place] for numbers in self.receiver.order.values()]
         return [f"out of order: {order}" for order in orders if order != sorted(order)]
+
+    async def _closed(self) -> list[str]:
+        """Who has opted out or is locked hears nothing but one confirmation."""
+        found = [f"said after all: {row}" for row in await self.storage.rows(SAID_AFTER_ALL)]
+        count = await self.storage.row(CONFIRMED)
+        found += [] if count["told"] == count["wanted"] else [f"not confirmed once: {count}"]
+        return found + [f"opened by one person: {row}" for row in await self.storage.rows(ALONE)]
 
     async def _ledger(self) -> list[str]:
         rows: list[dict[str, Any]] = await self.storage.rows("SELECT call, state FROM ledger")
@@ -379,6 +415,9 @@ def _decided(chance: random.Random, claim: Claim) -> Decision:
     share = chance.random()
     if share < 0.08:
         return Silence(SilenceReason.LEFT_ON_READ, read=True)
+    if share < 0.09:
+        alarm = Alarm(stop="stop_request", position=claim.case.turns[-1].position if claim.case.turns else None)
+        return Silence(SilenceReason.OPTED_OUT, alarm=alarm)
     if share < 0.10:
         return Failure(Code.NO_CANDIDATE, "nothing to send")
     kinds = [BubbleKind.VOICE if chance.random() < 0.25 else BubbleKind.TEXT for _ in range(chance.randint(1, 4))]

@@ -32,8 +32,10 @@ ACTS = {
     "dismiss": 1,
     "resume": 4,
     "takeover": 1,
+    "consent": 3,
+    "reopen": 4,
 }
-FEW_ACTS = {"approve": 2, "cancel": 1, "resume": 2}
+FEW_ACTS = {"approve": 2, "cancel": 1, "resume": 2, "consent": 3, "reopen": 4}
 """For a run that looks for what two workers do to each other."""
 WHO = "zoe"
 
@@ -130,6 +132,17 @@ class Operators:
 
     async def _takeover(self, chance: random.Random) -> bool:
         await self.storage.transitions.takeover(self.storage.org, f"c-{chance.randrange(self.conversations)}", WHO)
+        return True
+
+    async def _consent(self, chance: random.Random) -> bool:
+        place = f"c-{chance.randrange(self.conversations)}"
+        await self.storage.transitions.consent(self.storage.org, place, WHO, "form")
+        return True
+
+    async def _reopen(self, chance: random.Random) -> bool:
+        """Now one of two people, now the other."""
+        place, who = f"c-{chance.randrange(self.conversations)}", chance.choice((WHO, "yann"))
+        await self.storage.transitions.reopen(self.storage.org, place, who, "a typo")
         return True
 
     def broken(self, applied: set[int], bodies: dict[int, str]) -> list[str]:

@@ -1,6 +1,6 @@
 """One run: write, review, correct at most so often, and keep the best version."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.agent.guards import Halt
 from pipelines.agent.loop import Agent, Finish
@@ -34,6 +34,8 @@ class Composition:
     reviewer: Reviewer
     limits: AgentParameters
     trace: Trace
+    flag: str | None = None
+    """Why a person should look, whatever the run decides."""
     versions: list[Version] = field(default_factory=list)
 
     async def compose(self) -> Composed:
@@ -59,7 +61,7 @@ class Composition:
 
     def _without_new_candidates(self, end: Finish | Halt) -> Composed:
         if end is Finish.ENDED:
-            return silence_of(self.draft, self.case, self.trace)
+            return replace(silence_of(self.draft, self.case, self.trace), flag=self.flag)
         if not isinstance(end, Halt):
             return self._best("the correction queued nothing that can be sent")
         if end.code is Code.MAX_ITERATIONS and self.versions:
@@ -79,7 +81,7 @@ class Composition:
         webhook = self.case.organization.spec.webhook
         channel = Channel.WEBHOOK if webhook is None else webhook.channel
         bubbles = parted(version.bubbles, channel, self.trace)
-        return Reply(bubbles, self.draft.plan, note, self.trace.take())
+        return Reply(bubbles, self.draft.plan, note, self.trace.take(), flag=self.flag)
 
     def _failure(self, halt: Halt) -> Failure:
         self.trace.guard(halt.code, halt.rule)

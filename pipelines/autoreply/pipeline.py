@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 from pipelines.agent import parameters
 from pipelines.agent.calls import CallFailed, Calls, RunTakenAway, Timer
+from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
-from pipelines.autoreply import gate
+from pipelines.autoreply import gate, stops
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import Composition
 from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.money import withheld
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.hours import zone_of
@@ -44,8 +46,8 @@ class ReplyPipeline:
 
     async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision:
         """Never raises for what a provider or a model does; `keep` saves the run as it goes."""
-        if silence := gate.closed(case):
-            return silence
+        if (end := stops.stopped(case) or gate.closed(case)) is not None:
+            return end
         limits = parameters.resolve(self.settings, case.organization.spec.agent, case.persona.spec.agent)
         trace = Trace(self.clock)
         timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
@@ -72,10 +74,14 @@ class ReplyPipeline:
         reviewed = limits.use_redaction_validation
         checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
         draft = Draft(checks, case.now)
-        agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
+        kept_back = withheld(case)
+        if kept_back.tools:
+            trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
+        policy = ToolPolicy(kept_back.tools, kept_back.reason, limits.hard_remove_disabled_tools)
+        agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace, policy)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
         reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
-        return Composition(case, agent, draft, reviewer, limits, trace)
+        return Composition(case, agent, draft, reviewer, limits, trace, kept_back.flag)
 
     def _model(self, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""

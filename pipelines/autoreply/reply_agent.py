@@ -57,10 +57,16 @@ class ReplyPrompt:
 
 
 def reply_agent(
-    prompt: ReplyPrompt, model: Model, draft: Draft, calls: Calls, timer: Timer, limits: AgentParameters, trace: Trace
+    prompt: ReplyPrompt,
+    model: Model,
+    draft: Draft,
+    calls: Calls,
+    timer: Timer,
+    limits: AgentParameters,
+    trace: Trace,
+    policy: ToolPolicy,
 ) -> Agent[Draft]:
     assignment = Assignment(
         model, (Text(prompt.moment),), prompt.request, expects_review=limits.use_redaction_validation
     )
-    policy = ToolPolicy(remove=limits.hard_remove_disabled_tools)
     return Agent(assignment, TOOLS, policy, draft, calls, timer, limits, trace)

@@ -8,6 +8,7 @@ from pipelines.agent.calls import Calls, Timer
 from pipelines.agent.guards import Halt
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import validation
+from pipelines.autoreply.language import wanted
 from pipelines.autoreply.prompts import review
 from pipelines.autoreply.prompts.moment import profile_text
 from pipelines.autoreply.prompts.persona import persona_block
@@ -39,7 +40,7 @@ class Reviewer:
         spec = self.case.persona.spec
         verdict = validation.honest(bubbles, spec)
         if verdict.critical is None and self.limits.use_redaction_validation:
-            verdict = validation.by_rules(bubbles, spec)
+            verdict = validation.by_rules(bubbles, spec, wanted(self.case))
             if verdict.critical is None:
                 heard = await self._ask(bubbles)
                 if isinstance(heard, Halt):

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipelines.autoreply import honesty, leaks
 from pipelines.autoreply.checks import banned_word
+from pipelines.autoreply.language import Wanted, in_another
 from pipelines.autoreply.prompts import product
+from pipelines.autoreply.prompts.persona import language_name
 from schemas.decisions import Bubble
 from schemas.resources import PersonaSpec
 
@@ -73,8 +75,8 @@ def honest(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
     return Verdict((Issue(found.candidate, found.rule, "critical", "It breaks the honesty rule."),))
 
 
-def by_rules(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
-    """What can be decided without a model: our own words quoted, words that are banned."""
+def by_rules(bubbles: Sequence[Bubble], persona: PersonaSpec, language: Wanted | None = None) -> Verdict:
+    """What can be decided without a model: our own words quoted, words that are banned, another language."""
     texts = [bubble.text for bubble in bubbles]
     if leaks.quotes(texts, product.RULES):
         return Verdict((Issue(0, "prompt_leak", "critical", "It quotes its instructions."),))
@@ -82,6 +84,9 @@ def by_rules(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
     for n, text in enumerate(texts):
         if word := banned_word(text, persona.limits.banned_words):
             found.append(Issue(n, "banned_word", "error", f"The word {word!r} is banned. Say it another way."))
+    if (strange := in_another(texts, language)) is not None and language is not None:
+        sentence = f"It is in another language. Write it in {language_name(language.tag)}."
+        found.append(Issue(strange, "language", "error", sentence))
     return Verdict(tuple(found))
 
 

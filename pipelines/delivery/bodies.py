@@ -61,8 +61,8 @@ def message_read(conversation: str, message: str, now: datetime) -> str:
     return _frozen(MESSAGE_READ, now, {"conversation": conversation, "message": message})
 
 
-def attention_raised(job: JobId, conversation: str, code: Code, reason: str, now: datetime) -> str:
-    facts = {"job": reference("job", job), "conversation": conversation, "code": code.value, "reason": reason}
+def attention_raised(job: JobId, conversation: str, code: Code | None, reason: str, now: datetime) -> str:
+    facts = {"job": reference("job", job), "conversation": conversation, "code": code, "reason": reason}
     return _frozen(ATTENTION_RAISED, now, facts)
 
 

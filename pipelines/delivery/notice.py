@@ -66,9 +66,10 @@ def says_something(words: str) -> bool:
 
 
 def _repeat(disclosure: Disclosure) -> timedelta | None:
-    if disclosure.repeat_hours is not None:
-        return timedelta(hours=disclosure.repeat_hours)
-    return REPEATS.get(disclosure.profile)
+    """The shorter of the persona's own interval and its profile's: what a law asks for is not stretched by a number."""
+    law = REPEATS.get(disclosure.profile)
+    own = None if disclosure.repeat_hours is None else timedelta(hours=disclosure.repeat_hours)
+    return min((each for each in (law, own) if each is not None), default=None)
 
 
 def _from_exact_to_base(language: str | None) -> list[str]:

@@ -11,6 +11,7 @@ _SILENT = {
     "bot_loop": "too many replies within a minute: probably two machines talk to each other",
     "autonomy_off": "the persona's autonomy was off",
     "gone": "the contact or the conversation is gone",
+    "opted_out": "the contact wants no more messages",
 }
 _AGAIN = "then `replique jobs retry {job}`"
 _READ = "read what it did (`replique jobs show {job}`)"
@@ -19,7 +20,7 @@ _TO_DO = {
     Code.MODELS_FAILED: f"check keys, spend and the provider's state (`replique doctor`), {_AGAIN}",
     Code.MODEL_REFUSED: f"{_READ}; answer by hand, or `replique jobs retry {{job}}`",
     Code.CRITICAL_REVIEW: f"{_READ}: the review stopped it; answer by hand",
-    Code.IDENTITY_QUESTION: "answer by hand: the contact asks who writes (takeover)",
+    Code.IDENTITY_QUESTION: "`replique jobs approve {job}` sends the true reply that lies ready; or answer by hand",
     Code.SAFETY_STOP: "answer by hand, now: a person may be in danger",
     Code.QUOTA: f"raise the organisation's plan, {_AGAIN}",
     Code.BUDGET: f"raise the budget that is spent, {_AGAIN}",

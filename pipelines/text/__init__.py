@@ -3,16 +3,19 @@
 from pipelines.text.clean import clean
 from pipelines.text.fold import fold, holds
 from pipelines.text.graphemes import graphemes, head, length
+from pipelines.text.language import KNOWN_LANGUAGES, clear_language
 from pipelines.text.limits import LIMITS, Limit, Unit, fits_everywhere
 from pipelines.text.markdown import rendered
 from pipelines.text.split import split
 from pipelines.text.storable import storable, storable_deep
 
 __all__ = [
+    "KNOWN_LANGUAGES",
     "LIMITS",
     "Limit",
     "Unit",
     "clean",
+    "clear_language",
     "fits_everywhere",
     "fold",
     "graphemes",

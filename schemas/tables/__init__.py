@@ -2,7 +2,15 @@
 
 from schemas.tables.base import Table
 from schemas.tables.delivery import CandidateRow, DeadLetterRow, DeliveryRow
-from schemas.tables.people import ApiKeyRow, AuditRow, ContactRow, InstallationRow, OrganizationRow, PersonaRow
+from schemas.tables.people import (
+    ApiKeyRow,
+    AuditRow,
+    ConsentRow,
+    ContactRow,
+    InstallationRow,
+    OrganizationRow,
+    PersonaRow,
+)
 from schemas.tables.sums import TallyRow, TotalRow
 from schemas.tables.talk import ConversationRow, MessageRow
 from schemas.tables.work import JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
@@ -11,6 +19,7 @@ __all__ = [
     "ApiKeyRow",
     "AuditRow",
     "CandidateRow",
+    "ConsentRow",
     "ContactRow",
     "ConversationRow",
     "DeadLetterRow",

@@ -1,7 +1,7 @@
 """Who is served and who may call: organisations, personas, contacts, keys, the audit log, the installation."""
 
-from sqlalchemy import Index, UniqueConstraint
-from sqlalchemy.orm import Mapped
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
 
 from schemas.tables.base import Count, Facts, Key, Moment, Ref, Stamp, Str, Table
 
@@ -57,10 +57,39 @@ class ContactRow(Table):
     noticed_at: Mapped[Moment | None]
     opted_out_at: Mapped[Moment | None]
     locked_at: Mapped[Moment | None]
+    cleared_at: Mapped[Moment | None]
+    """Consent was given, or two people opened a safety lock: what was said before closes nothing again."""
     erased_at: Mapped[Moment | None]
     created_at: Mapped[Stamp]
 
     __table_args__ = (UniqueConstraint("org_id", "name"),)
+
+
+class ConsentRow(Table):
+    """Append-only: what a contact has said no or yes to, what has locked them, and who opened that again.
+
+    `act`: opted_out, opted_in, locked, reopening, reopened. `rule` is what was heard, in `message` (the upstream app's
+    id of it): the evidence is the message itself, never a copy.
+    """
+
+    __tablename__ = "consent_records"
+
+    id: Mapped[Key]
+    org_id: Mapped[Ref]
+    contact_id: Mapped[Ref] = mapped_column(ForeignKey("contacts.id"))
+    conversation_id: Mapped[Ref] = mapped_column(ForeignKey("conversations.id"))
+    at: Mapped[Stamp]
+    act: Mapped[Str]
+    who: Mapped[Str]
+    rule: Mapped[Str | None]
+    reason: Mapped[Str | None]
+    message: Mapped[Str | None]
+    job_id: Mapped[Ref | None]
+
+    __table_args__ = (
+        CheckConstraint("act IN ('opted_out', 'opted_in', 'locked', 'reopening', 'reopened')", name="act"),
+        Index(None, "contact_id", "id"),
+    )
 
 
 class ApiKeyRow(Table):

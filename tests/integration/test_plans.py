@@ -11,6 +11,7 @@ from typing import Any
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.decisions import Failure, Parked, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
+from schemas.honesty import Alarm
 from schemas.http import CandidatePatch, MessagePatch
 from schemas.ids import JobId
 from schemas.jobs import Deliver
@@ -129,8 +130,28 @@ async def everything_hot(storage: Storage) -> None:
     await transitions.release("tests")
     await storage.say("m-7", conversation="new-1", contact={"id": "f5"})
     await storage.say("m-8", conversation="new-2", contact={"id": "new"})
+    await everything_that_closes(storage)
     await Counter(storage.database).counts()
     await Totals(storage.database).fold()
+
+
+async def everything_that_closes(storage: Storage) -> None:
+    """A contact wants silence, and is locked; consent, and two people who open it."""
+    transitions, org, place = storage.transitions, storage.org, {"conversation": "f6", "contact": {"id": "f6"}}
+    await storage.say("m-9", **place)
+    await storage.say("m-10", text="STOP", **place)
+    await transitions.consent(org, "f6", "zoe", "form")
+    await storage.say("m-11", **place)
+    await transitions.edit_message(org, "m-11", MessagePatch(text="j'ai 15 ans"))
+    await transitions.reopen(org, "f6", "zoe", "a typo")
+    await transitions.reopen(org, "f6", "yann", None)
+    await storage.say("m-12", **place)
+    asked = Failure(Code.IDENTITY_QUESTION, "asks_if_machine", prepared=a_reply("une IA").bubbles)
+    await transitions.record(await storage.claim(), asked)
+    await transitions.approve(org, (await storage.job())["id"], "zoe")
+    await storage.say("m-13", **place)
+    alarm = Alarm(stop="stop_request", position=1)
+    await transitions.record(await storage.claim(), Silence(SilenceReason.OPTED_OUT, alarm=alarm))
 
 
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:

@@ -27,9 +27,9 @@ async def read_json(request: Request) -> Any:
     return parse(body)
 
 
-def check_shape(parsed: Any, wanted: bool) -> None:
+def check_shape(parsed: Any, wanted: bool, needed: bool) -> None:
     """Every body is an object. Where none is `wanted` an empty one is let through, a field is not silently ignored."""
-    if parsed is None and not wanted:
+    if parsed is None and not needed:
         return
     if not isinstance(parsed, dict):
         raise BadRequest("the body must be a JSON object")

@@ -35,6 +35,7 @@ class GuardedRoute(APIRoute):
         need = need_of(self.endpoint)
         queries = {parameter.alias for parameter in self.dependant.query_params}
         takes_body = self.body_field is not None
+        needs_body = self.body_field is not None and self.body_field.field_info.is_required()
 
         async def guarded(request: Request) -> Response:
             if need is not None:
@@ -42,7 +43,7 @@ class GuardedRoute(APIRoute):
             _refuse_unknown_query(request, queries)
             read = ReadRequest(request.scope, request.receive)
             read.parsed = await read_json(read)
-            check_shape(read.parsed, takes_body)
+            check_shape(read.parsed, takes_body, needs_body)
             return await handle(read)
 
         return guarded

@@ -3,6 +3,7 @@
 import json
 from zoneinfo import ZoneInfo
 
+from pipelines.autoreply.language import wanted
 from pipelines.autoreply.prompts.persona import language_name
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.text import storable
@@ -22,8 +23,8 @@ def context_block(case: Case, zone: ZoneInfo) -> str:
     lines = [f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({zone.key})"]
     if case.contact.display_name:
         lines.append("Contact: " + wrapped(Source.PROFILE, case.contact.display_name))
-    if case.persona.spec.language is None and case.contact.locale:
-        lines.append(f"Language of the contact: {language_name(case.contact.locale)}")
+    if case.persona.spec.language is None and (language := wanted(case)) is not None:
+        lines.append(f"Language of the contact: {language_name(language.tag)}")
     if case.contact.profile:
         lines.append("Profile of the contact:\n" + wrapped(Source.PROFILE, profile_text(case)))
     if case.plan:

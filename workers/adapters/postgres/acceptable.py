@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pipelines.autoreply.honesty import claims_to_be_human
 from pipelines.delivery import notice
 from pipelines.llm.models import UnknownModel, parse_route
 from pipelines.text import fits_everywhere
@@ -40,6 +41,8 @@ def _notices(persona: PersonaDocument) -> Iterator[Fault]:
     for language, words in persona.disclosure.texts.items():
         if not notice.says_something(words):
             yield f"disclosure.texts.{language}", "says nothing: a notice tells contacts that an AI writes"
+        elif claims_to_be_human(words):
+            yield f"disclosure.texts.{language}", "says that a human writes: a notice tells contacts that an AI does"
         elif not _fits(words, persona):
             yield f"disclosure.texts.{language}", f"{_TOO_LONG}, the persona's name filled in"
     if not all(_fits(words, persona) for words in notice.TEXTS.values()):

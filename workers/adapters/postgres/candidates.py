@@ -4,12 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.autoreply.honesty import claims_to_be_human
 from pipelines.delivery.edited import edited
 from pipelines.delivery.ordering import Place, Waiting, closed_up, moved, place_of, room
 from schemas.channels import Channel
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind
-from schemas.errors import Conflict, Invalid, NotFound
+from schemas.errors import Code, Conflict, Invalid, NotFound
 from schemas.http import CandidatePatch
 from schemas.ids import CandidateId, JobId, OrgId, reference
 from schemas.jobs import DelayedSend
@@ -24,8 +25,8 @@ _WAITING = (CandidateState.HELD, CandidateState.PREPARING)
 _LEFT = (CandidateState.LEAVING, CandidateState.SENT)
 
 _ABOUT = sql("""
-SELECT k.job_id, k.org_id, k.kind, k.text, COALESCE(o.spec #>> '{webhook,channel}', 'webhook') AS channel
-FROM candidates k JOIN organizations o ON o.id = k.org_id WHERE k.id = :candidate
+SELECT k.job_id, k.org_id, k.kind, k.text, j.code, COALESCE(o.spec #>> '{webhook,channel}', 'webhook') AS channel
+FROM candidates k JOIN jobs j ON j.id = k.job_id JOIN organizations o ON o.id = k.org_id WHERE k.id = :candidate
 """)
 _BUBBLES = sql("""
 SELECT id, kind, state, ordinal, version, price, left_at FROM candidates WHERE job_id = :job ORDER BY ordinal, id
@@ -95,6 +96,9 @@ class _Reply:
 
 async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
     """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Conflict, Invalid."""
+    if patch.text is not None and claims_to_be_human(patch.text):
+        # It leaves as `ai_generated`: what a person wants to say of themself, they write as a message of their own.
+        raise _invalid("text", "a bubble of the AI may not say that a human writes it; take the conversation over")
     about = await _about(tx, org, candidate)
     texts = _texts(about, patch)  # before the lock: a long text takes its time
     reply = await _changeable(tx, about, candidate)
@@ -123,7 +127,7 @@ async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: 
     gone = [candidate, *(bubble.id for bubble in rest if over)]
     await tx.run(_DROP, bubbles=gone)
     await _kept(tx, reply, "dropped", who)
-    if over:
+    if over and reply.job.state.live:
         await _end(tx, reply, who)
         return
     places = closed_up(rest, reply.first)
@@ -151,7 +155,9 @@ async def _changeable(tx: Transaction, about: Row, candidate: CandidateId) -> _R
     job = await read_or_refuse(tx, conversation, about.job_id)
     bubbles = await tx.all(_BUBBLES, job=job.id)
     own = next(row for row in bubbles if row.id == candidate)
-    if own.state not in _WAITING or job.state not in (JobState.HELD, JobState.SENDING):
+    # True replies lie ready beside a question of identity: a person may put them in their own words.
+    ready = job.state is JobState.FAILED and about.code == Code.IDENTITY_QUESTION
+    if own.state not in _WAITING or not (ready or job.state in (JobState.HELD, JobState.SENDING)):
         raise await too_late(tx, job, state=own.state if own.state not in _WAITING else None)
     if own.kind == BubbleKind.NOTICE:
         raise Conflict("a notice can be neither edited nor dropped", state=own.state)

@@ -32,7 +32,8 @@ _VOCALS_TODAY = f"""(
   WHERE vc.contact_id = ct.id AND said.kind = 'voice' AND said.left_at > clock_timestamp() - interval '24 hours'
 )"""
 
-CONTACT = f"ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, {_VOCALS_TODAY} AS vocals_today"
+CONTACT = f"""ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, ct.cleared_at,
+{_VOCALS_TODAY} AS vocals_today"""
 """Columns of the contact `ct` that `load` needs in its row, read beside the job `j`."""
 
 SENT_KEPT = 200
@@ -72,6 +73,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
             look.timezone,
             look.profile,
             look.noticed_at,
+            look.cleared_at,
         ),
         conversation=conversation.id,
         conversation_name=conversation.name,

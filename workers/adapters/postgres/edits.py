@@ -8,9 +8,10 @@ from pipelines.ingestion.normalise import must_hold_something
 from schemas.claims import JobState, NoJob
 from schemas.conversation import Author
 from schemas.errors import Code, NotFound
+from schemas.honesty import Alarm
 from schemas.http import AttachmentIn, Ingested, MessagePatch
 from schemas.ids import JobId, OrgId, reference
-from workers.adapters.postgres import inbound
+from workers.adapters.postgres import closings, inbound
 from workers.adapters.postgres.answered import COVERED, NOTHING_LEFT
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_message
@@ -48,8 +49,11 @@ UPDATE messages SET text = '', attachments = NULL, deleted_at = clock_timestamp(
 _ANSWERED_BY = sql("UPDATE messages SET job_id = :job, reason = :reason WHERE id = :message")
 
 
-async def edit(tx: Transaction, org: OrgId, name: str, patch: MessagePatch) -> Ingested:
-    """`patch` is normalised. Raises NotFound, Invalid when nothing would be left, TooLarge."""
+async def edit(tx: Transaction, org: OrgId, name: str, patch: MessagePatch, alarm: Alarm | None = None) -> Ingested:
+    """`patch` is normalised, `alarm` is what was heard in it. Raises NotFound, Invalid when nothing would be left,
+    TooLarge."""
+    if alarm is not None:
+        await closings.lock_all_of_message(tx, org, name)
     conversation, message = await _find(tx, org, name)
     if message.deleted_at is not None:
         raise NotFound("this message was deleted")
@@ -59,7 +63,7 @@ async def edit(tx: Transaction, org: OrgId, name: str, patch: MessagePatch) -> I
     must_hold_something(words, attachments)
     kept = json.dumps([item.model_dump() for item in attachments]) if attachments else None
     await tx.run(_EDIT, text=words, attachments=kept, **_counts(conversation, message))
-    return await _follow(tx, conversation, message, name)
+    return await _follow(tx, conversation, message, name, alarm)
 
 
 async def delete(tx: Transaction, org: OrgId, name: str) -> Ingested:
@@ -87,16 +91,23 @@ def _counts(conversation: Locked, message: Row) -> dict[str, Any]:
     }
 
 
-async def _follow(tx: Transaction, conversation: Locked, message: Row, name: str) -> Ingested:
+async def _follow(
+    tx: Transaction, conversation: Locked, message: Row, name: str, alarm: Alarm | None = None
+) -> Ingested:
     if message.author != Author.CONTACT:
         return _answer(conversation, name, None, NoJob.OPERATOR)
     conversation = replace(conversation, inbound_seq=conversation.inbound_seq + 1)
-    job, reason = await _job_for(tx, conversation, message)
+    job, reason = await _job_for(tx, conversation, message, closings.still_to_do(alarm, message))
     await tx.run(_ANSWERED_BY, message=message.id, job=message.job_id if job is None else job, reason=reason)
     return _answer(conversation, name, job, reason)
 
 
-async def _job_for(tx: Transaction, conversation: Locked, message: Row) -> tuple[JobId | None, NoJob | None]:
+async def _job_for(
+    tx: Transaction, conversation: Locked, message: Row, alarm: Alarm | None
+) -> tuple[JobId | None, NoJob | None]:
+    if alarm is not None:
+        live = None if message.job is None else Job.of(message)
+        return await closings.by_message(tx, conversation, live, alarm)
     if (closed := conversation.closed_to_ai(message)) is not None:
         return None, closed
     job = None if message.job is None else Job.of(message)

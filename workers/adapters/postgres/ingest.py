@@ -7,9 +7,10 @@ from pipelines.ingestion.dedupe import fingerprint
 from schemas.claims import JobState, NoJob
 from schemas.conversation import HandledBy
 from schemas.errors import Conflict
+from schemas.honesty import Alarm
 from schemas.http import Ingested, MessageIn
 from schemas.ids import JobId, OrgId, reference
-from workers.adapters.postgres import inbound, openings, seen
+from workers.adapters.postgres import closings, inbound, openings, seen
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_by_name
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -55,8 +56,10 @@ class Outcome:
     reason: str | None = None
 
 
-async def arrive(tx: Transaction, org: OrgId, message: MessageIn) -> Ingested:
-    """`message` is normalised. Raises Invalid, Conflict, SeenElsewhere."""
+async def arrive(tx: Transaction, org: OrgId, message: MessageIn, alarm: Alarm | None = None) -> Ingested:
+    """`message` is normalised, `alarm` is what was heard in it. Raises Invalid, Conflict, SeenElsewhere."""
+    if alarm is not None:
+        await closings.lock_all_of_sender(tx, org, message)
     conversation = await lock_by_name(tx, org, message.conversation)
     if conversation is None:
         conversation = await openings.open_conversation(tx, org, message)
@@ -69,7 +72,7 @@ async def arrive(tx: Transaction, org: OrgId, message: MessageIn) -> Ingested:
         return await seen.answer_known(tx, org, message)
     if message.contact is not None and openings.changes(look, message.contact):
         await openings.merge(tx, conversation, message.contact)
-    return await _take_in(tx, conversation, look, message)
+    return await _take_in(tx, conversation, look, message, alarm)
 
 
 async def _opened_meanwhile(tx: Transaction, org: OrgId, message: MessageIn) -> Locked:
@@ -84,15 +87,16 @@ async def _opened_meanwhile(tx: Transaction, org: OrgId, message: MessageIn) -> 
     return conversation
 
 
-async def _take_in(tx: Transaction, conversation: Locked, look: Row, message: MessageIn) -> Ingested:
+async def _take_in(
+    tx: Transaction, conversation: Locked, look: Row, message: MessageIn, alarm: Alarm | None
+) -> Ingested:
     job = None if look.job is None else Job.of(look)
     if message.author == "operator":
         outcome = await _operator_wrote(tx, conversation, job)
         conversation = replace(conversation, operator_seq=conversation.inbound_seq)
     else:
         conversation = replace(conversation, inbound_seq=conversation.inbound_seq + 1)
-        closed = conversation.closed_to_ai(look)
-        outcome = Outcome(None, closed) if closed else Outcome(await inbound.answer(tx, conversation, job))
+        outcome = await _contact_wrote(tx, conversation, look, job, closings.still_to_do(alarm, look))
     await _store(tx, conversation, message, outcome)
     return Ingested(
         message=message.id,
@@ -100,6 +104,16 @@ async def _take_in(tx: Transaction, conversation: Locked, look: Row, message: Me
         job=None if outcome.job is None else reference("job", outcome.job),
         reason=outcome.reason,
     )
+
+
+async def _contact_wrote(
+    tx: Transaction, conversation: Locked, look: Row, job: Job | None, alarm: Alarm | None
+) -> Outcome:
+    """Whoever handles the conversation: a wish for silence and a danger are heard."""
+    if alarm is not None:
+        return Outcome(*await closings.by_message(tx, conversation, job, alarm))
+    closed = conversation.closed_to_ai(look)
+    return Outcome(None, closed) if closed else Outcome(await inbound.answer(tx, conversation, job))
 
 
 async def _operator_wrote(tx: Transaction, conversation: Locked, job: Job | None) -> Outcome:

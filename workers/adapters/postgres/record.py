@@ -1,13 +1,25 @@
 """What a run decided is kept, if it still holds: decided again under the lock, against what the contact wrote since."""
 
+from collections.abc import Sequence
+
 from pipelines.delivery import notice
 from pipelines.text import storable
 from schemas.claims import Claim, Held, Lost, Recorded, Requeued
 from schemas.conversation import BubbleKind
-from schemas.decisions import Decision, Failure, Parked, Reply, Silence, Stopped
+from schemas.decisions import Bubble, Decision, Failure, Parked, Reply, Silence, Stopped
 from schemas.errors import Code
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import failures, inbound, ledger, parking, silences, steps
+from workers.adapters.postgres import (
+    attention,
+    closings,
+    failures,
+    inbound,
+    ledger,
+    parking,
+    prepared,
+    silences,
+    steps,
+)
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import EVENT, JOB, MAX_RESTARTS, Job, facts
 from workers.adapters.postgres.locks import Locked, lock
@@ -51,6 +63,9 @@ async def record(tx: Transaction, claim: Claim, decision: Decision) -> Recorded:
     """Rows 10 to 15. The call is paid for in any case. What stopped a run (`Stopped`) has moved its job already."""
     if isinstance(decision, Stopped):
         return Lost()
+    alarm = getattr(decision, "alarm", None)
+    if alarm is not None:
+        await closings.lock_all_of(tx, claim.conversation)
     conversation = await lock(tx, claim.conversation)
     look = await _mine(tx, claim, conversation)
     if conversation is None or look is None:
@@ -61,11 +76,28 @@ async def record(tx: Transaction, claim: Claim, decision: Decision) -> Recorded:
         return await parking.park(tx, conversation, job, decision)
     if (again := await _overtaken(tx, conversation, job, decision)) is not None:
         return again
+    recorded = await _decided(tx, conversation, job, look, claim, decision)
+    if alarm is not None:
+        await closings.shut(tx, conversation, alarm, job.id)
+    return recorded
+
+
+async def _decided(
+    tx: Transaction, conversation: Locked, job: Job, look: Row, claim: Claim, decision: Reply | Silence | Failure
+) -> Recorded:
+    recorded: Recorded
+    if isinstance(decision, Failure):
+        recorded = await failures.fail(tx, conversation, job, decision.code, decision.reason, trace=decision.trace)
+        if decision.prepared:
+            await prepared.keep(tx, conversation, job, _with_notice(conversation, look, decision.prepared)[0])
+        return recorded
     if isinstance(decision, Reply):
-        return await _hold(tx, conversation, job, look, claim, decision)
-    if isinstance(decision, Silence):
-        return await silences.end(tx, conversation, job, claim, decision)
-    return await failures.fail(tx, conversation, job, decision.code, decision.reason, trace=decision.trace)
+        recorded = await _hold(tx, conversation, job, look, claim, decision)
+    else:
+        recorded = await silences.end(tx, conversation, job, claim, decision)
+    if decision.flag is not None:
+        await attention.flag(tx, conversation, job, decision.flag)
+    return recorded
 
 
 async def _mine(tx: Transaction, claim: Claim, conversation: Locked | None) -> Row | None:
@@ -98,12 +130,7 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
     spec = conversation.persona.spec
     window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
     draft = spec.autonomy == "draft"
-    bubbles = [(bubble.kind, storable(bubble.text)) for bubble in reply.bubbles]
-    told = None
-    if notice.is_due(spec.disclosure, look.noticed_at, conversation.now):
-        words = _notice(conversation, look.locale)
-        bubbles.insert(0, (BubbleKind.NOTICE, words.text))
-        told = facts(notice=words.version, language=words.language)
+    bubbles, told = _with_notice(conversation, look, reply.bubbles)
     row = await tx.the(
         _HOLD,
         org=conversation.org,
@@ -115,8 +142,8 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         plan=reply.plan,
         draft=draft,
         control_window=window,
-        kinds=[kind.value for kind, _ in bubbles],
-        texts=[words for _, words in bubbles],
+        kinds=[bubble.kind.value for bubble in bubbles],
+        texts=[bubble.text for bubble in bubbles],
         trace=steps.traced(reply.trace),
         fast=window == 0 and not draft,
         cap=conversation.organization.spec.limits.in_flight,
@@ -127,6 +154,16 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
     if row.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
     return Held(row.due_at)
+
+
+def _with_notice(conversation: Locked, look: Row, bubbles: Sequence[Bubble]) -> tuple[list[Bubble], str | None]:
+    """The bubbles as they are stored, the notice first when it is due; and what the event says of it."""
+    stored = [Bubble(bubble.kind, storable(bubble.text)) for bubble in bubbles]
+    if not notice.is_due(conversation.persona.spec.disclosure, look.noticed_at, conversation.now):
+        return stored, None
+    words = _notice(conversation, look.locale)
+    told = facts(notice=words.version, language=words.language)
+    return [Bubble(BubbleKind.NOTICE, words.text), *stored], told
 
 
 def _notice(conversation: Locked, contact_locale: str | None) -> notice.Notice:

@@ -53,9 +53,9 @@ async def regenerate(tx: Transaction, org: OrgId | None, job_id: JobId, who: str
     """Row 23: what was drafted is recalled, the job is thought through again for all the contact has said."""
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
-    look = await _look(tx, conversation, job)
+    look = await look_at(tx, conversation, job)
     if job.state is not JobState.HELD:
-        await _must_be_free(tx, conversation, job, look)
+        await must_be_free(tx, conversation, job, look)
     if look.has_left:
         raise await too_late(tx, job, reason="a bubble has left")
     await _again(tx, conversation, job, Trigger.REGENERATE, who, instruction)
@@ -66,8 +66,8 @@ async def retry(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> 
     """Row 24, and 25 for a reply whose delivery was given up: that one is delivered again, not thought again."""
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
-    look = await _look(tx, conversation, job)
-    await _must_be_free(tx, conversation, job, look)
+    look = await look_at(tx, conversation, job)
+    await must_be_free(tx, conversation, job, look)
     if job.state is JobState.FAILED and look.code == Code.DELIVERY:
         await redelivery.deliver_again(tx, conversation, job, who)
     elif look.has_left:
@@ -77,11 +77,11 @@ async def retry(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> 
     await note_job(tx, conversation.org, who, "job.retried", job.id, code=look.code)
 
 
-async def _look(tx: Transaction, conversation: Locked, job: Job) -> Row:
+async def look_at(tx: Transaction, conversation: Locked, job: Job) -> Row:
     return await tx.the(_LOOK, job=job.id, conversation=conversation.id, contact=conversation.contact_id)
 
 
-async def _must_be_free(tx: Transaction, conversation: Locked, job: Job, look: Row) -> None:
+async def must_be_free(tx: Transaction, conversation: Locked, job: Job, look: Row) -> None:
     """The job has ended without a reply, none came after it, and the AI may answer."""
     if look.newest != job.id:
         raise await too_late(tx, job, newer_job=reference("job", look.newest))

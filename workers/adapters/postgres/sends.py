@@ -24,7 +24,7 @@ _LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
        k.state AS bubble_state, ct.locale,
-       k.kind = 'notice' AND ct.noticed_at > k.created_at AS noticed
+       k.kind = 'notice' AND j.kind <> 'delivery' AND ct.noticed_at > k.created_at AS noticed
 FROM jobs j
 JOIN contacts ct ON ct.id = :contact
 LEFT JOIN deliveries d ON d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
@@ -132,12 +132,12 @@ async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None
 
 async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) -> bool:
     """The gate, asked again when the window has closed. True: the job has ended."""
-    if (why := _closed(conversation, look)) is not None:
+    if (why := _closed(conversation, look, job)) is not None:
         answers = job.seq if job.pinned else conversation.inbound_seq
         await send_away(tx, conversation, job, JobState.CANCELLED, why, "worker", answers=answers)
         await successor(tx, conversation, answers)
         return True
-    if conversation.inbound_seq != job.seq and not job.pinned:
+    if conversation.inbound_seq != job.seq and job.replies and not job.pinned:
         await send_away(tx, conversation, job, JobState.SUPERSEDED, "newer_message", "worker")
         await make(tx, conversation, why="newer_message", supersedes=job.supersedes + 1, waiting=True)
         return True
@@ -147,9 +147,11 @@ async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) ->
     return False
 
 
-def _closed(conversation: Locked, look: Row) -> str | None:
+def _closed(conversation: Locked, look: Row, job: Job) -> str | None:
     if look.erased:
         return "erased"
+    if not job.replies:
+        return None
     if look.locked:
         return "safety_lock"
     if look.opted_out:

@@ -145,7 +145,7 @@ async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: A
         "candidate": row.candidate_id,
         "platform_id": None if accepted.platform_id is None else storable(accepted.platform_id),
         "contact": conversation.contact_id,
-        "notice": row.kind == BubbleKind.NOTICE,
+        "notice": row.kind == BubbleKind.NOTICE and job.replies,
     }
     if job.state is not JobState.SENDING:
         await tx.run(_ACCEPTED_LATE, **bubble)
@@ -160,7 +160,8 @@ async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: A
     }
     if row.next_text is None:
         await tx.the(_ACCEPTED_LAST, **move, why="all_sent", facts=None, **{"from": job.state.value})
-        await successor(tx, conversation, job.seq)
+        if job.replies:
+            await successor(tx, conversation, job.seq)
         return
     pause = typing_seconds(conversation.persona.spec.pacing, row.next_text, tx.chance())
     moved = await tx.the(

@@ -17,6 +17,7 @@ SENTENCES = {
     SilenceReason.LEFT_ON_READ: "left on read",
     SilenceReason.PAUSED: "paused",
     SilenceReason.GONE: "contact or conversation is gone",
+    SilenceReason.OPTED_OUT: "the contact wants no more messages",
 }
 
 _NEWEST = sql("""

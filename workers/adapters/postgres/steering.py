@@ -4,14 +4,16 @@ from collections.abc import Mapping
 
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import HandledBy, Trigger
-from schemas.errors import NotFound, TooLate
+from schemas.errors import Code, NotFound, TooLate
 from schemas.ids import CandidateId, JobId, OrgId
 from schemas.jobs import DelayedSend
+from workers.adapters.postgres import prepared, retries
 from workers.adapters.postgres.answered import NOTHING_LEFT, answered
 from workers.adapters.postgres.audit import note, note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import (
     EVENT,
+    Job,
     live,
     make,
     read_or_refuse,
@@ -42,6 +44,9 @@ WHERE id = :conversation
 async def approve(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> None:
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
+    if job.state is JobState.FAILED:
+        await _approve_prepared(tx, conversation, job, who)
+        return
     if job.state is not JobState.HELD:
         raise await too_late(tx, job)
     row = await tx.the(
@@ -59,6 +64,17 @@ async def approve(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -
     await note_job(tx, conversation.org, who, "job.approved", job.id)
     if row.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
+
+
+async def _approve_prepared(tx: Transaction, conversation: Locked, job: Job, who: str) -> None:
+    """Row 17 after AR-531: the true replies that lie ready are sent."""
+    look = await retries.look_at(tx, conversation, job)
+    if look.code != Code.IDENTITY_QUESTION:
+        raise await too_late(tx, job)
+    await retries.must_be_free(tx, conversation, job, look)
+    if conversation.paused or not await prepared.send(tx, conversation, job, who):
+        raise await too_late(tx, job, reason="paused" if conversation.paused else "no prepared reply is left")
+    await note_job(tx, conversation.org, who, "job.approved", job.id)
 
 
 async def cancel(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> Mapping[CandidateId, CandidateState]:

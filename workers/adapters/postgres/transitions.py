@@ -12,14 +12,17 @@ A database that is away, full or refuses connections raises `schemas.errors.Unav
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from pipelines.honesty import alarms
 from pipelines.ingestion.normalise import normalised, normalised_candidate, normalised_patch
 from pipelines.ports import Courier
 from schemas.agent import Kept, Step
 from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Preparing, Recorded
 from schemas.decisions import Decision
+from schemas.honesty import Alarm
 from schemas.http import CandidatePatch, Ingested, MessageIn, MessagePatch
 from schemas.ids import CandidateId, DeliveryId, JobId, OrgId
 from schemas.jobs import AutoReply, DelayedSend, Deliver
@@ -35,6 +38,7 @@ from workers.adapters.postgres import (
     ingest,
     leases,
     record,
+    reopenings,
     retries,
     runs,
     seen,
@@ -45,6 +49,7 @@ from workers.adapters.postgres import (
 )
 from workers.adapters.postgres import spoken as voiced
 from workers.adapters.postgres.database import Database, driver_of
+from workers.adapters.postgres.reopenings import Reopening
 from workers.adapters.postgres.specs import Specs
 from workers.adapters.postgres.transaction import Transaction
 
@@ -92,7 +97,7 @@ class Transitions:
             return Ingested(message=message.id, conversation=message.conversation, job=None, reason=NoJob.ECHO)
         try:
             async with self._transaction() as tx:
-                return await ingest.arrive(tx, org, message)
+                return await ingest.arrive(tx, org, message, _alarm(message.author, message.text, message.id))
         except ingest.SeenElsewhere:
             async with self._transaction() as tx:
                 return await seen.answer_known(tx, org, message)
@@ -101,7 +106,7 @@ class Transitions:
         """Rows 1 to 6 again, when the message is unanswered or a job is live. Raises NotFound, Invalid, TooLarge."""
         patch = normalised_patch(patch)
         async with self._transaction() as tx:
-            return await edits.edit(tx, org, name, patch)
+            return await edits.edit(tx, org, name, patch, _alarm("contact", patch.text, name))
 
     async def delete_message(self, org: OrgId, name: str) -> Ingested:
         """As an edit; a queued job that is left with nothing to answer ends `silent`, AR-510. Raises NotFound."""
@@ -171,6 +176,18 @@ class Transitions:
         Raises NotFound, TooLate."""
         async with self._transaction() as tx:
             return await steering.resume(tx, org, conversation, who)
+
+    async def consent(
+        self, org: OrgId, conversation: str, who: str, how: str | None = None, proof: str | None = None
+    ) -> None:
+        """Row 36, undone. The conversation's contact may be written to again. Raises NotFound."""
+        async with self._transaction() as tx:
+            await reopenings.consent(tx, org, conversation, who, how, proof)
+
+    async def reopen(self, org: OrgId, conversation: str, who: str, reason: str | None) -> Reopening:
+        """Row 36, undone. Guard: locked; the second of two different people. Raises NotFound, Invalid, TooLate."""
+        async with self._transaction() as tx:
+            return await reopenings.reopen(tx, org, conversation, who, reason)
 
     # ---------------------------------------------------------------- what a reply worker does
 
@@ -265,3 +282,9 @@ class Transitions:
         """A queue message that is no hint of ours becomes a dead letter, AR-570."""
         async with self._transaction() as tx:
             await leases.keep_unreadable(tx, queue, payload, error)
+
+
+def _alarm(author: str, text: str | None, message: str) -> Alarm | None:
+    """What a contact's message stops, heard before any lock is taken: it says which are."""
+    found = alarms.heard(text) if author == "contact" and text else None
+    return None if found is None else replace(found, message=message)

@@ -21,7 +21,8 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
         (Disclosure(repeat_hours=24), 24, True),
         (Disclosure(profile="us_ny"), 2.9, False),
         (Disclosure(profile="us_ny"), 3, True),
-        (Disclosure(profile="us_ny", repeat_hours=48), 3, False),
+        (Disclosure(profile="us_ny", repeat_hours=48), 3, True),
+        (Disclosure(profile="us_ny", repeat_hours=1), 1, True),
     ],
 )
 def test_it_is_due_once_or_at_each_interval(disclosure: Disclosure, hours_ago: float | None, due: bool) -> None:

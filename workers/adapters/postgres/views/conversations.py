@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from schemas.answers import AttachmentOut, ContactOut, ConversationOut, MessageOut
+from schemas.answers import AttachmentOut, ConsentRecordOut, ContactOut, ConversationOut, MessageOut, Page
 from schemas.errors import Conflict, NotFound
 from schemas.http import JobOut
 from schemas.ids import OrgId, reference
@@ -32,6 +32,13 @@ _MESSAGES = text(
 )
 
 
+_CONSENTS = text(
+    "SELECT r.at, r.act, r.who, r.rule, r.reason, r.message, r.job_id, rc.name AS conversation "
+    "FROM conversations c JOIN consent_records r ON r.contact_id = c.contact_id "
+    "JOIN conversations rc ON rc.id = r.conversation_id WHERE c.id = :id ORDER BY r.id"
+)
+
+
 class Conversations:
     def __init__(self, snapshots: Snapshots, signer: Signer, simulated: bool = False) -> None:
         self._snapshots = snapshots
@@ -50,6 +57,13 @@ class Conversations:
             messages = (await connection.execute(_MESSAGES, bound)).all()
         following = reference("msg", messages[limit - 1].position) if len(messages) > limit else None
         return _shown(row, job, [_message(message, around) for message in reversed(messages[:limit])], following)
+
+    async def consents(self, org: OrgId, name: str) -> Page[ConsentRecordOut]:
+        """All of the contact's, whichever conversation they were given in. Raises NotFound."""
+        async with self._snapshots.open() as connection:
+            row = await _find(connection, org, name)
+            records = (await connection.execute(_CONSENTS, {"id": row.id})).all()
+        return Page[ConsentRecordOut](items=[_consent(record) for record in records])
 
 
 async def _find(connection: AsyncConnection, org: OrgId | None, name: str) -> Any:
@@ -119,4 +133,17 @@ def _message(row: Any, around: Surroundings) -> MessageOut:
         job=None if row.job_id is None else reference("job", row.job_id),
         state=row.state,
         reason=row.reason,
+    )
+
+
+def _consent(row: Any) -> ConsentRecordOut:
+    return ConsentRecordOut(
+        at=row.at,
+        act=row.act,
+        who=row.who,
+        rule=row.rule,
+        reason=row.reason,
+        conversation=row.conversation,
+        message=row.message,
+        job=None if row.job_id is None else reference("job", row.job_id),
     )

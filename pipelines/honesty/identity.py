@@ -1,0 +1,97 @@
+"""Does the contact ask who writes: a person or a machine?"""
+
+from pipelines.honesty.reading import any_of, clauses, hits
+
+_MACHINE = (
+    r"(?:chat ?bots?|bots?|robots?|ia|ai|a\.i\.|i\.a\.|intelligence artificielle|artificial intelligence|algo"
+    r"|algorithme"
+    r"|ordinateur|computer|chatgpt|gpt|llm|language model|assistante? virtuelle?|virtual assistant|fake|repondeur"
+    r"|replika|program|programme informatique|automate)\b"
+    r"(?! (?:engineer|researcher|developer|expert|student|enthusiast|fan|specialist|dev|artist|de cuisine|aspirateur"
+    r"|patissier|tondeuse|vacuum|master|lover|nerd|friend|news|sex))"
+)
+_MAYBE = (
+    r"(?:vraiment |genre |juste |carrement |pas |en fait |toujours |encore |plutot |peut-etre |bien |un peu "
+    r"|quand meme "
+    r"|really |actually |even |just |some |kind of |sort of |some kind of |some sort of |like |maybe |still "
+    r"|secretly |not )*"
+)
+_A = (
+    r"(?:une? |le |la |l'|a |an |the |du |any )?(?:vraie? |sorte de |espece de |vulgaire |simple |real |actual "
+    r"|fucking |stupid )?"
+)
+_YOU_ARE = (
+    r"\b(?:t'es|tes|tu es|t es|tu serais|vous etes|es[- ]tu|etes[- ]vous|serais[- ]tu|seriez[- ]vous|c'est|est-ce"
+    r"|you're|you are|youre|your|are you|are u|r u|ru|u r|aren't you|is this|is it|is that|this is|ur|arent you|u) "
+)
+_HUMAN = (
+    r"(?:humaine?|etre humain|reelle?|reelle|human|human being|en chair et en os"
+    r"|vraie? (?:personne|fille|femme|meuf|mec|homme|gars|humaine?|gens)|real (?:person|human|girl|woman|guy|man"
+    r"|human being)"
+    r"|actual (?:person|human|human being|girl))\b(?! (?:resources|rights|nature|ressources))"
+)
+_ASKS = r"(?=[^?]{0,160}\?)"
+_WRITES = r"(?:ecri[stv]\w*|repon[ds]\w*|parles?|tapes?|typing|writing|replying|answering|texting|talking|responding)"
+
+_NAMED = any_of(
+    # « t'es un bot ? », "are you an AI", "you're a bot": a doubt, asked or not
+    _YOU_ARE + _MAYBE + _A + _MACHINE,
+    _YOU_ARE + r"(?:une? |an? )?machine\b(?! (?:de|a|learning|gun|shop|operator))" + _ASKS,
+    r"\b(?:you|tu|vous) (?:sound|seem|talk|write|type|parle[sz]?|ecri[stv]\w*|repond\w*|fai[ts]\w*) "
+    r"(?:a bit |a little |exactly |un peu |vraiment |exactement )?(?:like|comme) (?:une? |an? |the )?" + _MACHINE,
+    r"\b(?:parle|discute|ecris|cause|talking|speaking|chatting|texting|writing) (?:vraiment |bien |encore |really "
+    r"|actually )?"
+    r"(?:a|avec|to|with) (?:une? |an? |the )?(?:machine\b|" + _MACHINE + r")",
+    r"\b(?:c'est|is it|is this|est-ce) (?:un |une |an? |l'|the )?(?:"
+    + _MACHINE
+    + r"|machine) (?:qui|that|who) ?(?:m'|me )?"
+    + _WRITES,
+    r"\b(?:utilise[sz]?|use|using) (?:une? |an? |l'|the )?" + _MACHINE + r" (?:pour|to|for) (?:me |m')?(?:\w+ )?"
+    r"(?:repondre|ecrire|parler|write|writing|reply|replying|answer|talk)",
+    r"\b(?:automated|automatic) (?:messages?|texts?|repl(?:y|ies)|answers?)\b" + _ASKS,
+    r"\b(?:messages?|reponses?|texts?|repl(?:y|ies)) (?:\w+ )?(?:automatiques?|automatises?|automated|generees?"
+    r"|generated)\b" + _ASKS,
+    r"(?:^|, )(?:euh |bah |attends |wait |sorry |hm+ |un |une |a |an )*" + _MACHINE + r" ?\?",
+    r"\bbot ou (?:pas|humain|vraie)|\b(?:bot|robot|ia|ai) (?:or|ou) (?:human|humaine?|real|une? vraie?|reelle?|pas)\b",
+)
+_DOUBTED = any_of(
+    # « t'es humaine ? », "are you real?": only when it is asked, for people are human and real in praise, too
+    r"\b(?:t'es|tu es|t es|vous etes|tu serais)" + r" " + _MAYBE + r"(?:une? )?" + _HUMAN + _ASKS,
+    r"\b(?:t'es|tu es) (?:vraiment |bien )?vraie? ?\?",
+    r"\b(?:es[- ]tu|etes[- ]vous|are you|are u|r u|aren't you|is this|am i) (?:\w+ing (?:to|with) )?"
+    + _MAYBE
+    + r"(?:une? |an? )?"
+    + _HUMAN,
+    r"\b(?:are you|are u|r u|is this|is it) (?:really |actually |even |for )?real ?(?:\?|or |$|bro|tho|though)",
+    r"\byou(?:'re| are) (?:really |actually )?(?:human|real) ?(?:\?|right|, ?(?:right|yes|no|yeah|ok)\b)",
+    r"\b(?:parle|discute|ecris|talking|speaking|chatting|texting) (?:vraiment |bien |really |actually )?(?:a|avec|to"
+    r"|with) "
+    r"(?:une? |an? )?" + _HUMAN,
+    r"\b(?:quelqu'un|une (?:vraie )?personne|un (?:vrai )?humain|someone|somebody|anyone|anybody|a person|a human"
+    r"|a real person) "
+    r"(?:de reel |de vrai |real |really |actually )?(?:derriere|behind)" + _ASKS,
+    r"\bis (?:there|this|that) (?:really |actually )?(?:an? )?(?:real |actual )?(?:human|person)\b(?: being)?"
+    r"(?: (?:here|there|behind|typing|writing|talking)| ?\?)",
+    r"\bc'est (?:vraiment|bien|reellement) toi\b(?! (?:sur|dans|la|le|qui (?:joue|chante|danse|es sur)))" + _ASKS,
+    r"\bc'est (?:vraiment |bien )?toi qui (?:m')?" + _WRITES + _ASKS,
+    r"\b(?:is it|is that|is this|it's) (?:really|actually) you\b(?! (?:in|on))" + _ASKS,
+    r"\bis (?:it|that|this) you (?:typing|writing|replying|texting)\b",
+    r"\bqui (?:est-ce qui |c'est qui )?(?:m'ecrit|me repond|ecrit vraiment|repond vraiment)\b" + _ASKS,
+    r"\ba qui (?:je parle|ai-je affaire)\b",
+    r"\bwho (?:am i|i'm) (?:really |actually )?(?:talking|speaking|writing|texting) (?:to|with)",
+    r"\bwho(?:'s| is) (?:really |actually )?(?:typing|writing|replying|texting) (?:this|me|these|here|to me)?" + _ASKS,
+    # « prouve que t'es pas un bot »
+    r"\b(?:prouve|prove|promets|swear|jure|confirme|dis|tell) ?-?(?:moi |me |to me )?(?:que |that )?"
+    r"(?:t'es|tu es|you're|you are|it's|c'est) (?:pas |not |really |bien |vraiment )*(?:une? |an? )?"
+    r"(?:" + _HUMAN + r"|" + _MACHINE + r"|real\b|toi\b|you\b)",
+)
+
+
+def question(text: str) -> str | None:
+    """`asks_if_machine` or `asks_if_human`. Quotations and what others said do not count."""
+    lines = clauses(text)
+    if next(hits(_NAMED, lines), None) is not None:
+        return "asks_if_machine"
+    if next(hits(_DOUBTED, lines), None) is not None:
+        return "asks_if_human"
+    return None

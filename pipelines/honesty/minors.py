@@ -1,0 +1,121 @@
+"""Does the contact say that they are a minor? Their own age, now; not that of others, of work, of years past."""
+
+import re
+
+from pipelines.honesty.reading import any_of, clauses, hits, naming, words
+
+OF_AGE = 18
+
+_WORDS_FR = "sept|huit|neuf|dix|onze|douze|treize|quatorze|quinze|seize|dix[- ]sept"
+_WORDS_EN = "seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+_YOUNG_FR = rf"(?:[7-9]|1[0-7]|{_WORDS_FR})"
+_YOUNG_EN = rf"(?:[7-9]|1[0-7]|{_WORDS_EN})"
+_EIGHTEEN = r"(?:18|dix[- ]huit|eighteen)"
+_YEARS = r" ?(?:ans|an|piges|balais)\b"
+_J_AI = r"(?<!depuis que )(?<!des que )(?<!quand )(?<!lorsque )\b(?:j'ai|j ai|jai|g)"
+_ONLY = (
+    r" (?:que |qu'|seulement |juste |a peine |tout juste |bientot |presque |deja |actuellement |toujours |encore "
+    r"|environ "
+    r"|genre |moi |en fait |en vrai )*"
+)
+# « 15 ans d'expérience », « 12 ans de plus que toi », « 15 ans dans cette boîte », « 12 ans dans ma tête »
+_NO_AGE = (
+    r"(?! (?:d'|de |du |des |que |qu'|dans (?:ma tete|mon coeur|cette|la|le|une|l'|ce|son|notre|les)|devant|derriere"
+    r"|passes?"
+    r"|a (?:bosser|travailler|attendre|faire|vivre|supporter|rattraper|tirer)|chez|avec (?:lui|elle|mon|ma)|au compteur"
+    r"|en (?:france|tant)|sur (?:moto|le)|mental|je crois que|pour (?:payer|rembourser)))"
+)
+_GRADES = (
+    r"(?:6e|6eme|sixieme|5e|5eme|cinquieme|4e|4eme|quatrieme|3e|3eme|troisieme|2nde|seconde|1ere|premiere"
+    r"|terminale|cp|ce1|ce2|cm1|cm2)"
+)
+_NO_GRADE = (
+    r"(?! (?:annee|classe|ligne|position|place|division|main|semaine|vitesse|mi-temps|base|partie|fac|de fac|ligue"
+    r"|phase"
+    r"|journee|loge|page|intention|instance|rangee|couche|vague|lecture|saison|cycle|file|zone|position|dose|master"
+    r"|licence))"
+)
+_JUST = (
+    r"(?:only |just |actually |still |almost |nearly |about |like |barely |literally |really |currently "
+    r"|turning |gonna be |going to be )*"
+)
+_THEN = (
+    r"(?= ?(?:$|[.,!?;:)…❤🥺😭😅😊🙂🙈]|(?:years?|yrs?)[ -]old\b|years? of age|y/?o\b|yrs?\b(?! (?:of|in|into|at|with"
+    r"|clean|sober|older|younger))"
+    r"|and (?:you|a half\b(?! (?:months|weeks|hours|years in|miles))|i\b|my|from|in school|live)|btw|but|so\b|lol"
+    r"|haha|is that|from|girl|boy|female|male))"
+)
+_MINDED = re.compile(
+    r"\b(?:mental\w*|at heart|in my head|inside|feel like|feels like|act like|comme si|l'impression|dans ma tete"
+    r"|d'age mental|on dirait|in dog years|spiritually|au fond de moi|back when|quand j'avais|on m'a donne|parait)\b"
+)
+_NOT_FOR_LONG = r"(?:dans|en|le|bientot|l'annee|la semaine|le mois|ce|cette|demain|in|next|this|on|soon|tomorrow)"
+
+_SAYS = any_of(
+    _J_AI + _ONLY + _YOUNG_FR + _YEARS + _NO_AGE,
+    rf"\b(?:j'aurai|je vais avoir|j'vais avoir|je fete mes|je ferai|j'ai) (?:que |mes |bientot )*(?:1[0-7]"
+    rf"|{_EIGHTEEN}){_YEARS} "
+    rf"(?:que )?{_NOT_FOR_LONG}\b(?! (?:ma tete|cette (?:boite|maison)|la (?:boite|region)|le (?:metier|milieu)))",
+    rf"\b(?:j'aurai|je vais avoir|j'vais avoir) (?:que |mes |bientot )*(?:1[0-7]|{_EIGHTEEN}){_YEARS}",
+    rf"\bj'?ai (?:pas encore|meme pas|pas) (?:mes )?(?:1[678]|{_EIGHTEEN}){_YEARS}(?! de)",
+    rf"\bj'?ai moins de (?:1[0-8]|{_EIGHTEEN}){_YEARS}(?! (?:de|d'))",
+    r"\b(?:je suis|chuis|j'suis|suis) (?:encore |toujours |juste |qu'une? |une? )*mineure?\b(?! (?:de fond|au"
+    r"|dans (?:la|une) mine))",
+    r"\b(?:je suis|chuis|j'suis|suis) (?:encore |toujours |juste |actuellement )*(?:en (?:classe de )?"
+    + _GRADES
+    + r"\b"
+    + _NO_GRADE
+    + r"|au (?:college|primaire|lycee|cp|cm1|cm2)\b|a l'ecole primaire\b|(?:une? )?(?:collegien(?:ne)?|lyceen(?:ne)?"
+    r"|ecolier|ecoliere)\b)",
+    r"\bje (?:rentre|passe|vais) en (?:classe de )?(?:6e|6eme|sixieme|5e|5eme|4e|4eme|3e|3eme|seconde|terminale)\b"
+    + _NO_GRADE,
+    r"\bi(?:'m| am|m) " + _JUST + _YOUNG_EN + _THEN,
+    rf"\bi(?:'ll be|'m turning|m turning| turn| will be|'m gonna be) (?:only )?(?:1[0-7]|{_EIGHTEEN}"
+    rf"|{_WORDS_EN}) ?{_NOT_FOR_LONG}\b",
+    rf"\bi(?:'m| am|m) not (?:even |yet )?(?:1[678]|{_EIGHTEEN})\b(?: yet)?",
+    rf"\bi(?:'m| am|m) (?:under|below|less than) (?:the age of )?(?:1[0-8]|{_EIGHTEEN})\b(?! (?:percent|%"
+    rf"|minutes|hours|handicap))",
+    r"\bi(?:'m| am|m) (?:still |only |actually )*(?:underage|under age|a minor\b(?! (?:in|league|character|celebrity"
+    r"|player)))",
+    r"\bi(?:'m| am|m) (?:only |just |still |currently )*in (?:the )?(?:(?:[1-9]|1[0-2])(?:st|nd|rd|th)|first|second"
+    r"|third|fourth|fifth|sixth"
+    r"|seventh|eighth|ninth|tenth|eleventh|twelfth) grade\b",
+    r"\bi(?:'m| am|m) (?:only |just |still |currently )*in (?:year (?:[3-9]|1[0-3])\b|middle school|high ?school"
+    r"|junior high"
+    r"|elementary school|primary school|secondary school|sixth form)",
+    r"\bi(?:'m| am|m) (?:only |just |still )*an? (?:high ?school|middle ?school) ?(?:er|student|kid|freshman"
+    r"|sophomore|junior|senior)\b",
+    r"\bi(?:'m| am|m) an? (?:freshman|sophomore|junior|senior) in high ?school\b",
+    r"\bi(?:'m| am|m) an? (?:1[0-7]|" + _WORDS_EN + r")[ -](?:years?|yrs?)[ -]old\b",
+    r"\bmy age is (?:only )?" + _YOUNG_EN + r"\b|\bmon age (?:c'est|est) " + _YOUNG_FR + r"\b",
+)
+_BORN = re.compile(
+    r"\b(?:je suis nee?|chuis nee?|j'suis nee?|suis nee?|i was born|i'm born|born) (?:en|le [\w ]{1,20}|in"
+    r"|on [\w ,]{1,20}) ?((?:19|20)\d\d)\b"
+)
+_AGE_ASKED = re.compile(r"\bquel age\b|\bhow old\b|\bton age\b|\byour age\b|\bt'as combien\b")
+_AGE_ALONE = re.compile(
+    rf"^(?:bah |ben |euh |moi |j'ai |i'm |im |just |only |well )*({_YOUNG_FR}|{_YOUNG_EN})(?: ans| piges| yo"
+    rf"| years old)?"
+    r"(?:,? (?:et toi|et vous|and you|u|hbu|wbu))?[ .!?)(:;😊🙂🙈😅]*$"
+)
+_NEEDS = words(
+    "ans|piges|balais|mineur|age|grade|school|year|yo|minor|lyce|colleg|ecol|i'm|im |i am|i turn|i'll|"
+    "i will|suis en|suis au|je rentre|je passe|je vais en"
+)
+
+
+def signal(text: str, year: int | None = None, asked: str = "") -> str | None:
+    """`says_age`, `answers_age` or `says_birth_year`.
+
+    `year` is the one it is now, for who says when they were born. `asked` is what they answer: a bare "15" says an age
+    only when one was asked for.
+    """
+    lines = [line for line in clauses(text) if _MINDED.search(line) is None]
+    if next(hits(_SAYS, naming(_NEEDS, lines)), None) is not None:
+        return "says_age"
+    if asked and any(map(_AGE_ASKED.search, clauses(asked))) and any(map(_AGE_ALONE.match, lines)):
+        return "answers_age"
+    if year is not None and any(year - int(match[1]) < OF_AGE for match in hits(_BORN, lines)):
+        return "says_birth_year"
+    return None

@@ -1,0 +1,91 @@
+"""What the rules of honesty hear, and what they must not: sentences of our own in French and English, one file a rule.
+
+`+` fires, `-` must not. The negatives are negations, quotations, other people, years past, jokes and homonyms.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.autoreply.honesty import first_break
+from pipelines.honesty import distress, identity, minors, self_harm, stop_words
+
+SENTENCES = Path(__file__).parents[3] / "data" / "honesty"
+
+
+def draft(mode: str) -> Callable[[str], str | None]:
+    def rule(text: str) -> str | None:
+        found = first_break([text], mode)
+        return None if found is None else found.rule
+
+    return rule
+
+
+RULES: dict[str, Callable[[str], str | None]] = {
+    "identity": identity.question,
+    "minors": minors.signal,
+    "self_harm": self_harm.signal,
+    "stop_words": stop_words.asked,
+    "distress": distress.money,
+    "claims": draft("disclose"),
+    "admissions": draft("handover"),
+}
+
+
+def sentences(rule: str, sign: str) -> list[str]:
+    lines = (SENTENCES / f"{rule}.txt").read_text(encoding="utf-8").splitlines()
+    return [line[2:] for line in lines if line.startswith(sign + " ")]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_it_must_hear(rule: str) -> None:
+    assert [text for text in sentences(rule, "+") if RULES[rule](text) is None] == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_it_must_let_pass(rule: str) -> None:
+    assert [(text, RULES[rule](text)) for text in sentences(rule, "-") if RULES[rule](text) is not None] == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_other_rule_for_contacts_fires_on_its_innocent_sentences(rule: str) -> None:
+    others = {"identity", "self_harm", "stop_words"} - {rule}
+
+    assert [text for text in sentences(rule, "-") if any(RULES[other](text) for other in others)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "expected"),
+    [
+        ("15", "Tu as quel âge ?", "answers_age"),
+        ("15 et toi ?", "au fait, quel âge as-tu ?", "answers_age"),
+        ("sixteen", "How old are you?", "answers_age"),
+        ("15", "Tu viens à quelle heure ?", None),
+        ("25", "Tu as quel âge ?", None),
+        ("15 euros", "Tu as quel âge ?", None),
+    ],
+)
+def test_a_bare_number_is_an_age_when_one_was_asked_for(text: str, asked: str, expected: str | None) -> None:
+    assert minors.signal(text, asked=asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("je suis née en 2012", "says_birth_year"),
+        ("I was born in 2010", "says_birth_year"),
+        ("je suis né en 1998", None),
+        ("mon fils est né en 2012", None),
+        ("ma fille me dit je suis née en 2012", None),
+    ],
+)
+def test_a_birth_year_is_held_against_the_year_it_is_now(text: str, expected: str | None) -> None:
+    assert (minors.signal(text, year=2026), minors.signal(text)) == (expected, None)
+
+
+def test_hostile_text_of_full_length_is_read_in_time() -> None:
+    """At ingestion these rules run under no time limit but this."""
+    for text in ("j'ai " * 13_000, "a" * 65_536, '"' * 65_536, "t'es un " * 8_000, "stop " * 13_000, "« " * 20_000):
+        for rule in ("identity", "minors", "self_harm", "stop_words", "distress"):
+            RULES[rule](text)
