@@ -10,6 +10,7 @@ from schemas.claims import Endpoint, Posted
 from schemas.jobs import Hint
 from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
 from schemas.media import FileStream, StoredFile
+from schemas.memory import Asker, Found
 from schemas.speech import Audio
 
 
@@ -86,6 +87,14 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first."""
+        ...
+
+
+class Memory(Protocol):
+    """What is known of a creator and of a contact."""
+
+    async def search(self, question: str, asker: Asker, limit: int) -> list[Found]:
+        """At most `limit` passages, the best first; of what `asker` may see, nothing else. Raises `Unavailable`."""
         ...
 
 

@@ -9,18 +9,20 @@ from pipelines.agent.trace import Trace
 from pipelines.autoreply import gate
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import Composition
-from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.draft import Draft, Recall
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
-from pipelines.ports import ChatModel, Clock, Keep, PriceTable
+from pipelines.memory.switch import may_recall
+from pipelines.ports import ChatModel, Clock, Keep, Memory, PriceTable
 from schemas.agent import AgentParameters, Resume
 from schemas.conversation import Case
 from schemas.decisions import Decision, Failure, Parked, Stopped
 from schemas.errors import Code, FailureKind
 from schemas.llm import Model, Task
+from schemas.memory import Asker
 from schemas.settings import Settings
 
 _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
@@ -29,12 +31,13 @@ _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 
 @dataclass(slots=True)
 class ReplyPipeline:
-    """`models` by provider."""
+    """`models` by provider; `memory` None: nothing can be looked up."""
 
     clock: Clock
     models: Mapping[str, ChatModel]
     prices: PriceTable
     settings: Settings
+    memory: Memory | None = None
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,11 +70,20 @@ class ReplyPipeline:
         prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
         reviewed = limits.use_redaction_validation
         checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
-        draft = Draft(checks, case.now)
+        draft = Draft(checks, case.now, self._recall(case))
         agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
         reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
         return Composition(case, agent, draft, reviewer, limits, trace)
+
+    def _recall(self, case: Case) -> Recall | None:
+        """Bound to who is asking: no argument of the model can name another one."""
+        own = case.organization.spec.flags.ai_rag_enabled
+        if self.memory is None or not may_recall(own, self.settings.rag_global_enabled):
+            return None
+        asker = Asker(case.organization.id, case.persona.id, case.contact.id)
+        memory = self.memory
+        return lambda question, limit: memory.search(question, asker, limit)
 
     def _model(self, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""

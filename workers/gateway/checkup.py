@@ -6,6 +6,7 @@ from uuid import uuid4
 from pipelines.autoreply.prompts.prefix import shared_prefix
 from pipelines.llm.caching import cacheable_minimum, estimated_tokens
 from pipelines.llm.models import ANTHROPIC, NoModel, Routes, UnknownModel, routes_of
+from pipelines.memory.switch import may_recall
 from pipelines.ops.health import all_well, findings
 from schemas.errors import Unavailable
 from schemas.health import Checkup, DoctorOut, PromptHealth
@@ -60,7 +61,8 @@ class Doctor:
             model = routes.pick(Task.REPLY, organization.spec.models)
         except (Unavailable, NoModel):
             return None
-        tokens = estimated_tokens(shared_prefix(organization, persona))
+        recalls = may_recall(organization.spec.flags.ai_rag_enabled, self._settings.rag_global_enabled)
+        tokens = estimated_tokens(shared_prefix(organization, persona, recalls=recalls))
         return PromptHealth(persona.name, str(model), tokens, cacheable_minimum(model))
 
 

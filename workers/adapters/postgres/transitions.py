@@ -22,7 +22,8 @@ from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Prepar
 from schemas.decisions import Decision
 from schemas.http import CandidatePatch, Ingested, MessageIn, MessagePatch
 from schemas.ids import CandidateId, DeliveryId, JobId, OrgId
-from schemas.jobs import AutoReply, DelayedSend, Deliver
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn
+from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
@@ -34,6 +35,7 @@ from workers.adapters.postgres import (
     holding,
     ingest,
     leases,
+    lessons,
     record,
     retries,
     runs,
@@ -234,6 +236,22 @@ class Transitions:
         """Rows 30 to 32. Guard: the delivery is `posting` under this fence."""
         async with self._transaction() as tx:
             await settle.settle(tx, posting, posted)
+
+    # ---------------------------------------------------------------- what a background worker does
+
+    async def claim_lesson(self, hint: Learn) -> Lesson | None:
+        """Guard: due, no lease, the contact silent for long enough, neither erased, locked nor opted out."""
+        async with self._transaction() as tx:
+            return await lessons.claim(tx, hint)
+
+    async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None:
+        async with self._transaction() as tx:
+            await lessons.reserve(tx, lesson, reservation)
+
+    async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
+        """Guard: the fence; the call is paid in any case. None: the worker stops. Answers how many facts are new."""
+        async with self._transaction() as tx:
+            return await lessons.end(tx, lesson, learnt)
 
     # ---------------------------------------------------------------- leases and what the queue could not read
 
