@@ -45,7 +45,8 @@ class QueueHealth:
 
 @dataclass(frozen=True, slots=True)
 class ServerHealth:
-    """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had."""
+    """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had; `vectors_of`: models
+    that made stored vectors."""
 
     version: int
     migration: str | None
@@ -57,6 +58,7 @@ class ServerHealth:
     organizations: int = 0
     failed_jobs: int = 0
     dead_letters: int = 0
+    vectors_of: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +85,5 @@ class Checkup:
     storage_url: str | None
     storage: str | None
     local: bool
+    embeds: str | None = None
+    """The model that makes vectors here."""

@@ -76,6 +76,7 @@ class ChunkRow(Table):
         Index("chunks_owner", "org_id", "contact_id", "persona_id"),
         Index("chunks_document", "document_id", postgresql_where=sql("document_id IS NOT NULL")),
         Index("chunks_message", "message_id", postgresql_where=sql("message_id IS NOT NULL")),
+        Index("chunks_model", "model"),
         Index("chunks_words", "words", postgresql_using="gin"),
         Index(
             "chunks_embedding",

@@ -162,3 +162,17 @@ async def test_vectors_of_another_model_are_never_compared(database_url: str) ->
         by_meaning = await library.texts("What is the name of the animal?")
         by_words = await library.texts("chien Pixel")
     assert (by_meaning, by_words) == ([], ["Le chien s'appelle Pixel."])
+
+
+async def test_a_large_library_is_searched_by_its_index_and_nobody_else_is_shown(database_url: str) -> None:
+    async with a_library(database_url) as library:
+        await near_equal_documents(library)
+        # Others have so much that is nearer that the index alone would meet nobody's own.
+        await library.storage.rows(
+            "INSERT INTO chunks (org_id, persona_id, contact_id, document_id, text, config, words, model, embedding) "
+            "SELECT 99, 0, 0, document_id, 'foreign', config, '', model, embedding FROM chunks, generate_series(1, 60)"
+        )
+        by_index = StoredMemory(library.storage.database, library.memory._embedder, most_compared=0)
+        asker = await library.asker(contact="fan-7")
+        found = [passage.text for passage in await by_index.search("Comment s'appelle le chien ?", asker, 20)]
+    assert dogs(found) == ONLY_THEIR_OWN[0]

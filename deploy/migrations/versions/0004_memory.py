@@ -91,6 +91,7 @@ def _chunks() -> None:
             unique=False,
             postgresql_where=sa.text(f"{column}_id IS NOT NULL"),
         )
+    op.create_index("chunks_model", "chunks", ["model"], unique=False)
     op.create_index("chunks_words", "chunks", ["words"], unique=False, postgresql_using="gin")
     op.create_index(
         "chunks_embedding",

@@ -32,7 +32,7 @@ _WITH_WORKERS = (
     "WHERE dispatched_at IS NOT NULL OR lease_until IS NOT NULL"
 )
 _CLOCK_ROWS = " UNION ALL ".join(
-    part.format(table=table) for table in ("jobs", "deliveries") for part in (_WAITING, _WITH_WORKERS)
+    part.format(table=table) for table in ("jobs", "deliveries", "chores") for part in (_WAITING, _WITH_WORKERS)
 )
 _QUEUES = text(
     "SELECT queue, count(*) FILTER (WHERE NOT leased) AS depth, "

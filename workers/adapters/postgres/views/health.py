@@ -22,7 +22,7 @@ _SERVER = text(
 )
 _ROWS = " UNION ALL ".join(
     f"SELECT queue, due_at, dispatched_at, lease_until, leased_by FROM {table} WHERE {which}"
-    for table in ("jobs", "deliveries")
+    for table in ("jobs", "deliveries", "chores")
     for which in (
         "dispatched_at IS NULL AND lease_until IS NULL AND due_at IS NOT NULL",
         "dispatched_at IS NOT NULL OR lease_until IS NOT NULL",
@@ -46,6 +46,8 @@ _COUNTS = text(
     "(SELECT count(*) FROM jobs WHERE attention = 'open') AS failed_jobs, "
     "(SELECT count(*) FROM dead_letters WHERE state = 'open') AS dead_letters"
 )
+# The first and the last of an index: where they are ours, all are.
+_MODELS = text("SELECT ARRAY[min(model), max(model)] FROM chunks")
 _PERSONAS = text(
     "SELECT p.id, p.name, p.spec, o.id AS org, o.name AS organization, o.spec AS organization_spec "
     "FROM personas p JOIN organizations o ON o.id = p.org_id "
@@ -66,6 +68,7 @@ class Health:
                 return ServerHealth(row.version, migration, head, row.vector)
             webhooks = (await connection.execute(_WEBHOOKS, {"named": NAMED})).all()
             counts = (await connection.execute(_COUNTS)).one()
+            models = await connection.scalar(_MODELS)
             return ServerHealth(
                 row.version,
                 migration,
@@ -77,6 +80,7 @@ class Health:
                 organizations=counts.organizations,
                 failed_jobs=counts.failed_jobs,
                 dead_letters=counts.dead_letters,
+                vectors_of=sorted({model for model in models if model is not None}),
             )
 
     async def shortest_persona(self) -> tuple[Organization, Persona] | None:
