@@ -10,6 +10,7 @@ from schemas.claims import Endpoint, Posted
 from schemas.jobs import Hint
 from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
 from schemas.media import FileStream, StoredFile
+from schemas.memory import Asker, Found
 from schemas.speech import Audio
 
 
@@ -80,6 +81,33 @@ class Speech(Protocol):
 
     async def say(self, text: str, voice: str | None, language: str) -> Audio:
         """One attempt. `voice` as a persona names it (`schemas.speech.Voice`), `language` a tag such as `fr-FR`."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose closeness is closeness of meaning, across languages. Vectors of two models are
+    never compared: whoever stores one stores `name` beside it."""
+
+    @property
+    def name(self) -> str:
+        """Of the model, as it is stored beside each of its vectors."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a vector has."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first."""
+        ...
+
+
+class Memory(Protocol):
+    """What is known of a creator and of a contact."""
+
+    async def search(self, question: str, asker: Asker, limit: int) -> list[Found]:
+        """At most `limit` passages, the best first; of what `asker` may see, nothing else. Raises `Unavailable`."""
         ...
 
 

@@ -10,7 +10,8 @@ from schemas.access import Role
 from schemas.claims import CandidateState
 from schemas.conversation import Author, BubbleKind, HandledBy
 from schemas.http import Asked, AudioOut, Body, JobOut
-from schemas.resources import Name
+from schemas.memory import Scope
+from schemas.spec import Name
 
 Item = TypeVar("Item")
 
@@ -37,6 +38,18 @@ class Applied(Body):
 class ApplyOut(Body):
     organization: str
     resources: list[Applied]
+
+
+class DocumentOut(Body):
+    """A document as it is kept. `passages`: how many pieces of it can be found."""
+
+    name: str
+    result: Change
+    scope: Scope
+    persona: str | None
+    contact: str | None
+    title: str
+    passages: int
 
 
 class KeyIn(Asked):

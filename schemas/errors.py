@@ -60,7 +60,10 @@ CODES: dict[Code, CodeFacts] = {
     Code.METHOD: CodeFacts("the route exists, this method does not"),
     Code.CONFLICT: CodeFacts("too late, or it clashes with what is stored; `state`, `by`, `at` say what was found"),
     Code.EXPIRED: CodeFacts("the link to a file has expired"),
-    Code.TOO_LARGE: CodeFacts("text over 64 KiB, more than 20 attachments, or the body over 1 MiB"),
+    Code.TOO_LARGE: CodeFacts(
+        "text over 64 KiB, more than 20 attachments, a document over 200,000 characters, or the body over 1 MiB "
+        "(20 MiB with a file)"
+    ),
     Code.MEDIA_TYPE: CodeFacts("the body's content type is not accepted here"),
     Code.INVALID: CodeFacts("a field is missing, unknown or out of bounds; `errors` names each"),
     Code.RATE_LIMITED: CodeFacts("too many requests; `Retry-After` says when", "by the caller"),

@@ -46,7 +46,8 @@ class QueueHealth:
 @dataclass(frozen=True, slots=True)
 class ServerHealth:
     """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had. `rate_limited`: jobs
-    that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more."""
+    that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more. `vectors_of`: models that
+    made stored vectors."""
 
     version: int
     migration: str | None
@@ -60,6 +61,7 @@ class ServerHealth:
     dead_letters: int = 0
     rate_limited: int = 0
     rate_limited_seconds: float = 0.0
+    vectors_of: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +88,5 @@ class Checkup:
     storage_url: str | None
     storage: str | None
     local: bool
+    embeds: str | None = None
+    """The model that makes vectors here."""

@@ -54,3 +54,12 @@ class Deliver(Hint):
 
     conversation: int = Field(ge=0, lt=2**63, description="0 when the webhook belongs to no conversation")
     delivery: RowNumber
+
+
+class Learn(Hint):
+    """Look for facts worth remembering in a conversation that has come to rest."""
+
+    name = "learn"
+    queue = Queue.BACKGROUND
+
+    chore: RowNumber

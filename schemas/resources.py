@@ -18,7 +18,6 @@ from pydantic import (
     AnyHttpUrl,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationInfo,
@@ -28,15 +27,14 @@ from pydantic import (
 )
 
 from schemas.channels import Channel
-from schemas.ids import NAME_PATTERN
+from schemas.documents import KnowledgeDocument
 from schemas.llm import Task
+from schemas.spec import STRICT, Locale, Name
 from schemas.speech import SpeechFailed, Voice
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
 _MONEY = r"^\d{1,10}(\.\d{1,4})?$"
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
-Locale = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 DayHours = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d[-–]([01]\d|2[0-3]):[0-5]\d$")]
 
@@ -98,7 +96,7 @@ Models = Annotated[dict[str, Annotated[str, Field(min_length=1, max_length=1000)
 
 
 class Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, str_max_length=200_000)
+    model_config = STRICT
 
 
 class Webhook(Spec):
@@ -278,7 +276,7 @@ class PersonaDocument(PersonaSpec):
         return record
 
 
-Document = Annotated[OrganizationDocument | PersonaDocument, Field(discriminator="kind")]
+Document = Annotated[OrganizationDocument | PersonaDocument | KnowledgeDocument, Field(discriminator="kind")]
 
 
 class Manifest(Spec):

@@ -56,6 +56,9 @@ class DeliverySettings(Group):
 class GatewaySettings(Group):
     pool_size: int = Field(16, ge=1, le=200, description="Database connections per process.")
     body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
+    document_bytes: int = Field(
+        20_971_520, ge=65_536, le=268_435_456, description="The longest request body with an uploaded document."
+    )
     known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
     trusted_proxies: str = Field(
         "", description="Addresses or networks, comma-separated, whose X-Forwarded-For names the caller. Empty: none."
@@ -85,6 +88,13 @@ class SpeechSettings(Group):
     elevenlabs_api_key: SecretStr | None = Field(None, min_length=1)
     elevenlabs_model: str = Field("eleven_multilingual_v2", min_length=1)
     elevenlabs_base_url: str = Field("https://api.elevenlabs.io/v1", pattern=r"^https?://")
+
+
+class MemorySettings(Group):
+    learn: bool = Field(True, description="Off: nothing is remembered of what contacts tell.")
+    idle_seconds: float = Field(
+        21_600, ge=1, le=2_592_000, description="Silence of a contact after which is looked for facts to remember."
+    )
 
 
 class FxSettings(Group):
@@ -156,7 +166,7 @@ class Settings(BaseSettings):
     max_history_messages: int = Field(30, ge=2, le=200, validation_alias=_kept("max_history_messages"))
     prompt_caching_enabled: bool = Field(True, validation_alias=_kept("prompt_caching_enabled"))
     routing_dynamic: bool = Field(False, validation_alias=_kept("routing_dynamic"))
-    rag_global_enabled: bool = Field(False, validation_alias=_kept("rag_global_enabled"))
+    rag_global_enabled: bool | None = Field(None, validation_alias=_kept("rag_global_enabled"))
     max_tokens_per_turn: int = Field(4000, ge=64, le=64_000, validation_alias=_kept("max_tokens_per_turn"))
     max_turns_per_conversation: int = Field(100, ge=1, validation_alias=_kept("max_turns_per_conversation"))
     max_conversation_per_user: int = Field(20, ge=1, validation_alias=_kept("max_conversation_per_user"))
@@ -172,6 +182,7 @@ class Settings(BaseSettings):
     gateway: GatewaySettings = GatewaySettings()
     llm: LlmSettings = LlmSettings()
     speech: SpeechSettings = SpeechSettings()
+    memory: MemorySettings = MemorySettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(

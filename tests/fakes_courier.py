@@ -19,7 +19,7 @@ from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.clock import SystemClock
-from workers.bootstrap import App
+from workers.bootstrap import App, Learns, NoLearning
 from workers.runtime.leases import Leases
 
 SILENT = Silence(SilenceReason.NOTHING_TO_ANSWER)
@@ -212,6 +212,7 @@ def an_app(
     settings: Settings | None = None,
     renew_seconds: float = 5.0,
     recordings: ScriptedSpeech | None = None,
+    learning: Learns | None = None,
 ) -> App:
     kept = storage or MemoryStorage()
     return App(
@@ -223,4 +224,5 @@ def an_app(
         channel=channel or ScriptedChannel(),
         courier=MemoryCourier(),
         leases=Leases(kept.renew, renew_seconds),
+        learning=learning or NoLearning(),
     )

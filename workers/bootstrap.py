@@ -3,28 +3,33 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.delivery.speech import Recordings
+from pipelines.llm.models import Routes, routes_of
 from pipelines.llm.ramp import OpenGate
-from pipelines.ports import Channel, Clock, Courier, Gate, Keep
+from pipelines.memory.learning import Learning, Reserve
+from pipelines.ports import Channel, Clock, Courier, Embedder, Gate, Keep, Memory
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
 from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Queue
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Queue
+from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
+from workers.adapters.embeddings import BuiltInEmbedder, preload
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
@@ -48,6 +53,9 @@ class Storage(Protocol):
     async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None: ...
     async def speech_failed(self, spoken: Preparing, failure: SpeechFailed) -> None: ...
     async def put_back(self, spoken: Preparing) -> None: ...
+    async def claim_lesson(self, hint: Learn) -> Lesson | None: ...
+    async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None: ...
+    async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int: ...
     async def claim_delivery(self, hint: Deliver) -> Posting | None: ...
     async def settle(self, posting: Posting, posted: Posted) -> None: ...
     async def renew(
@@ -61,6 +69,12 @@ class Replies(Protocol):
     """Thinks a reply through. An ending that can be expected is a value; what is raised is a fault of ours."""
 
     async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision: ...
+
+
+class Learns(Protocol):
+    """Finds what is worth remembering. `reserve` sets money aside before a model is asked."""
+
+    async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt: ...
 
 
 class Speaks(Protocol):
@@ -90,6 +104,14 @@ class App:
     courier: Courier
     leases: Leases
     apart: Apart | None = None
+    learning: Learns = field(default_factory=lambda: NoLearning())
+
+
+class NoLearning:
+    """A process that does not work in the background."""
+
+    async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt:
+        raise RuntimeError("this process does not take the background queue")
 
 
 class NoReplies:
@@ -99,7 +121,13 @@ class NoReplies:
         raise RuntimeError("this process does not take the reply queue")
 
 
-def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue], gate: Gate | None = None) -> Replies:
+def replies_for(
+    settings: Settings,
+    clock: Clock,
+    queues: Collection[Queue],
+    gate: Gate | None = None,
+    memory: Memory | None = None,
+) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
     the children share them; no `gate` is needed for that. Raises SettingsRefused when every model's key is missing."""
     if Queue.REPLY not in queues:
@@ -107,7 +135,24 @@ def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue], gat
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate())
+    return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate(), memory)
+
+
+def learning_for(settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder) -> Learns:
+    """Raises SettingsRefused as `replies_for` does."""
+    if Queue.BACKGROUND not in queues:
+        return NoLearning()
+    from workers.adapters.llm import build  # noqa: PLC0415
+
+    llm = build(settings, clock)
+    routes = Routes(routes_of(settings), frozenset(llm.models))
+    return Learning(clock, llm.models, llm.prices, routes, embedder, settings)
+
+
+def load_embeddings(queues: Collection[Queue]) -> None:
+    """130 MB, where something is looked up or remembered. Call it before a fork, and the children share them."""
+    if Queue.REPLY in queues or Queue.BACKGROUND in queues:
+        preload()
 
 
 class NoRecordings:
@@ -153,10 +198,14 @@ async def build_app(
         stack.push_async_callback(webhooks.close)
         gate = RedisGate(redis_address(settings), clock, settings.llm.ramp_seconds)
         stack.push_async_callback(gate.close_connection)
-        replies = replies_for(settings, clock, queues, gate)
+        embedder = BuiltInEmbedder()
+        stack.callback(embedder.close)
+        replies = replies_for(settings, clock, queues, gate, StoredMemory(database, embedder))
+        learning = learning_for(settings, clock, queues, embedder)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
         apart = None if alone else OwnProcesses(instance, storage)
-        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases, apart)
+        channel = WithInbox(webhooks)
+        yield App(settings, clock, storage, replies, recordings, channel, courier, leases, apart, learning)

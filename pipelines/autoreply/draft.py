@@ -1,11 +1,16 @@
 """What a run has made so far. Tools change it; nothing of it is real before the run is recorded."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipelines.autoreply.checks import LocalChecks
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
+from schemas.memory import Found
+
+Recall = Callable[[str, int], Awaitable[list[Found]]]
+"""Looks a question up, for this conversation's persona and contact alone: at most so many passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +26,11 @@ class Pause:
 
 @dataclass(slots=True)
 class Draft:
-    """`now` is the time of the claim."""
+    """`now` is the time of the claim; `recall` None: nothing can be looked up."""
 
     checks: LocalChecks
     now: datetime
+    recall: Recall | None = None
     bubbles: list[Bubble] = field(default_factory=list)
     plan: str | None = None
     ending: LeftOnRead | Pause | None = None

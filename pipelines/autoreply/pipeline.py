@@ -10,7 +10,7 @@ from pipelines.agent.trace import Trace
 from pipelines.autoreply import gate, stops
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import Composition
-from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.draft import Draft, Recall
 from pipelines.autoreply.money import withheld
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
@@ -18,12 +18,14 @@ from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
 from pipelines.llm.ramp import OpenGate
-from pipelines.ports import ChatModel, Clock, Gate, Keep, PriceTable
+from pipelines.memory.switch import may_recall
+from pipelines.ports import ChatModel, Clock, Gate, Keep, Memory, PriceTable
 from schemas.agent import AgentParameters, Resume
 from schemas.conversation import Case
 from schemas.decisions import Decision, Failure, Parked, Stopped
 from schemas.errors import Code, FailureKind
 from schemas.llm import Model, Task
+from schemas.memory import Asker
 from schemas.settings import Settings
 
 _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
@@ -32,13 +34,14 @@ _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 
 @dataclass(slots=True)
 class ReplyPipeline:
-    """`models` by provider."""
+    """`models` by provider; `memory` None: nothing can be looked up."""
 
     clock: Clock
     models: Mapping[str, ChatModel]
     prices: PriceTable
     settings: Settings
     gate: Gate = field(default_factory=OpenGate)
+    memory: Memory | None = None
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +76,7 @@ class ReplyPipeline:
         prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
         reviewed = limits.use_redaction_validation
         checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
-        draft = Draft(checks, case.now)
+        draft = Draft(checks, case.now, self._recall(case))
         kept_back = withheld(case)
         if kept_back.tools:
             trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
@@ -82,6 +85,15 @@ class ReplyPipeline:
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
         reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
         return Composition(case, agent, draft, reviewer, limits, trace, kept_back.flag)
+
+    def _recall(self, case: Case) -> Recall | None:
+        """Bound to who is asking: no argument of the model can name another one."""
+        own = case.organization.spec.flags.ai_rag_enabled
+        if self.memory is None or not may_recall(own, self.settings.rag_global_enabled):
+            return None
+        asker = Asker(case.organization.id, case.persona.id, case.contact.id)
+        memory = self.memory
+        return lambda question, limit: memory.search(question, asker, limit)
 
     def _model(self, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""

@@ -13,7 +13,7 @@ from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.prompts import product
 from pipelines.autoreply.prompts.moment import context_block
 from pipelines.autoreply.prompts.persona import organisation_block, persona_block
-from pipelines.autoreply.tools import TOOLS
+from pipelines.autoreply.tools import palette
 from pipelines.llm.history import well_formed
 from pipelines.llm.layout import Kept, marked_messages, marked_system, sorted_tools
 from schemas.agent import AgentParameters
@@ -69,4 +69,5 @@ def reply_agent(
     assignment = Assignment(
         model, (Text(prompt.moment),), prompt.request, expects_review=limits.use_redaction_validation
     )
-    return Agent(assignment, TOOLS, policy, draft, calls, timer, limits, trace)
+    tools = palette(recalls=draft.recall is not None)
+    return Agent(assignment, tools, policy, draft, calls, timer, limits, trace)

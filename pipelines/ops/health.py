@@ -6,6 +6,8 @@ from schemas.health import Checkup, Finding, Level, PromptHealth, QueueHealth, S
 
 OLDEST_SERVER = 150_000
 """PostgreSQL 15."""
+OLDEST_VECTOR = (0, 8)
+"""pgvector that goes on walking its index until enough rows have passed a filter."""
 LATE = 5.0
 """Seconds. Healthy processes take what is due within half of one."""
 
@@ -20,6 +22,7 @@ def findings(checkup: Checkup) -> list[Finding]:
         *_rate_limits(checkup.server),
         *_prompt(checkup.prompt),
         _storage(checkup),
+        *_memory(checkup),
         *_given_up(checkup.server),
     ]
 
@@ -55,9 +58,26 @@ def _postgres(server: ServerHealth | None) -> Iterator[Finding]:
     else:
         yield _ok("migration", f"the schema is at {server.migration}")
     if server.vector is None:
-        yield _warn("pgvector", "pgvector cannot be had from this server", "install it before search is used")
+        yield _wrong("pgvector", "pgvector cannot be had from this server", "install it, then run `replique migrate`")
+    elif _numbers(server.vector) < OLDEST_VECTOR:
+        sentence = f"pgvector {server.vector} is too old: a large library would not be searched through"
+        yield _wrong("pgvector", sentence, "install 0.8 or newer, then `ALTER EXTENSION vector UPDATE`")
     else:
         yield _ok("pgvector", f"pgvector {server.vector} can be had")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+
+
+def _memory(checkup: Checkup) -> Iterator[Finding]:
+    if checkup.server is None or checkup.embeds is None:
+        return
+    if others := [model for model in checkup.server.vectors_of if model != checkup.embeds]:
+        sentence = f"passages embedded by {', '.join(others)} are found by their words alone, not by their meaning"
+        yield _warn("memory", sentence, "apply or upload the documents again")
+    else:
+        yield _ok("memory", f"every stored passage was embedded by {checkup.embeds}")
 
 
 def _redis(checkup: Checkup) -> Iterator[Finding]:

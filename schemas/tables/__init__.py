@@ -2,6 +2,7 @@
 
 from schemas.tables.base import Table
 from schemas.tables.delivery import CandidateRow, DeadLetterRow, DeliveryRow
+from schemas.tables.memory import ChunkRow, DocumentRow
 from schemas.tables.people import (
     ApiKeyRow,
     AuditRow,
@@ -13,17 +14,20 @@ from schemas.tables.people import (
 )
 from schemas.tables.sums import TallyRow, TotalRow
 from schemas.tables.talk import ConversationRow, MessageRow
-from schemas.tables.work import JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
+from schemas.tables.work import ChoreRow, JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
 
 __all__ = [
     "ApiKeyRow",
     "AuditRow",
     "CandidateRow",
+    "ChoreRow",
+    "ChunkRow",
     "ConsentRow",
     "ContactRow",
     "ConversationRow",
     "DeadLetterRow",
     "DeliveryRow",
+    "DocumentRow",
     "InstallationRow",
     "JobEventRow",
     "JobRow",

@@ -11,6 +11,7 @@ class ConversationRow(Table):
     """`inbound_seq` counts what the contact did (message, edit, delete); this row's lock orders everything else.
 
     `last_position` numbers the messages; `operator_seq` is `inbound_seq` at the operator's newest message.
+    `learned_until`: what was said before then has been searched for facts to remember.
     """
 
     __tablename__ = "conversations"
@@ -30,6 +31,7 @@ class ConversationRow(Table):
     plan: Mapped[Str | None]
     paused_until: Mapped[Moment | None]
     follow_up_at: Mapped[Moment | None]
+    learned_until: Mapped[Moment | None]
     created_at: Mapped[Stamp]
 
     __table_args__ = (

@@ -4,7 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, Interval, Numeric, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Interval, Numeric, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from schemas.tables.base import (
@@ -136,6 +136,27 @@ class JobEventRow(Table):
     facts: Mapped[Facts | None]
 
     __table_args__ = (Index("job_events_job", "job_id", "id"),)
+
+
+class ChoreRow(Due, Table):
+    """Work in the background for one conversation, of each kind one row, for ever: `due_at` is set when there is
+    something to do. `error`: why it was given up the last time."""
+
+    __tablename__ = "chores"
+
+    id: Mapped[Key]
+    kind: Mapped[Str]
+    conversation_id: Mapped[Ref] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
+    tries: Mapped[Count]
+    error: Mapped[Str | None]
+
+    __table_args__ = (
+        UniqueConstraint("conversation_id", "kind"),
+        Index("chores_due", "queue", "org_id", "due_at", postgresql_where=WAITS_FOR_CLOCK),
+        Index("chores_due_time", "due_at", postgresql_where=WAITS_FOR_CLOCK),
+        Index("chores_in_flight", "queue", "org_id", postgresql_where=IN_FLIGHT),
+        Index("chores_leased", "lease_until", postgresql_where=LEASED),
+    )
 
 
 class LedgerRow(Table):

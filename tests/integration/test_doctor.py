@@ -58,6 +58,7 @@ async def test_an_installation_is_looked_at(database_url: str, redis_url: str, t
         "simulator": "warning",
         "prompt": "ok",
         "storage": "ok",
+        "memory": "ok",
     }
     assert found["webhooks"][1].endswith(": mute")
     assert found["model reply"][1] == "task reply asks anthropic:claude-haiku-5-5"

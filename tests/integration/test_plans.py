@@ -6,18 +6,25 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
+from pipelines.memory.learning import call_of
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.decisions import Failure, Parked, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
 from schemas.honesty import Alarm
 from schemas.http import CandidatePatch, MessagePatch
 from schemas.ids import JobId
-from schemas.jobs import Deliver
-from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
+from schemas.jobs import Deliver, Learn, Queue
+from schemas.lessons import Fact, Learnt
+from schemas.llm import Reservation, SettledCall, Task
+from schemas.memory import Asker, Passage
+from tests.builders_storage import MODEL, Storage, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
 from workers.adapters.postgres.counts import Counter
+from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.totals import Totals
 
 GROWN = 100_000
@@ -33,6 +40,9 @@ BIG = frozenset(
         "candidates",
         "deliveries",
         "ledger",
+        "chores",
+        "documents",
+        "chunks",
     }
 )
 FILL = """
@@ -57,6 +67,14 @@ INSERT INTO deliveries (webhook_id, type, org_id, conversation_id, job_id, candi
 INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text, candidate_id)
   SELECT {org}, id, 'c' || id, 'contact', 1, 1, 'x', NULL FROM conversations
   UNION ALL SELECT {org}, conversation_id, NULL, 'ai', 2, NULL, 'x', id FROM candidates;
+INSERT INTO chores (org_id, kind, conversation_id, queue, due_at)
+  SELECT {org}, 'learn', id, 'background', clock_timestamp() + interval '1 h' FROM conversations WHERE name <> 'f5';
+DROP INDEX chunks_embedding;
+INSERT INTO documents (org_id, name, persona_id, contact_id, title, language, text, hash)
+  SELECT {org}, 'd' || id, 0, id, '', 'fr', 'x', '' FROM contacts;
+INSERT INTO chunks (org_id, persona_id, contact_id, message_id, text, config, words, model, embedding)
+  SELECT {org}, {persona}, c.contact_id, m.id, 'x', 'french', '', 'm', array_fill(0.04, ARRAY[512])::vector
+  FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.author = 'contact' AND m.id % 5 = 0;
 ANALYZE
 """
 
@@ -172,11 +190,43 @@ async def everything_an_operator_does(storage: Storage, job: JobId) -> None:
     await transitions.record(await storage.claim(), a_reply("un"))
 
 
+class OneDirection:
+    """Embeds without a model: plans do not look at what vectors say."""
+
+    name, dims = "m", 512
+
+    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        return [(0.04,) * self.dims for _ in texts]
+
+
+async def everything_remembered(storage: Storage) -> None:
+    """Something is looked up, and the conversation `f5` is learned from."""
+    transitions = storage.transitions
+    where = await storage.row(
+        "SELECT c.persona_id, c.contact_id, w.id AS chore, c.id FROM conversations c "
+        "JOIN chores w ON w.conversation_id = c.id WHERE c.name = 'f5'"
+    )
+    asker = Asker(storage.org, where["persona_id"], where["contact_id"])
+    await StoredMemory(storage.database, OneDirection()).search("le chien", asker, 5)
+    hint = Learn(conversation=where["id"], chore=where["chore"])
+    await transitions.claim_lesson(hint)
+    await storage.rows("UPDATE chores SET due_at = clock_timestamp() WHERE id = :chore", chore=where["chore"])
+    await storage.rows("UPDATE conversations SET last_inbound_at = NULL WHERE id = :id", id=where["id"])
+    lesson = await transitions.claim_lesson(hint)
+    assert lesson is not None
+    passage = Passage("x", "x", (0.04,) * 512)
+    call = SettledCall(call_of(lesson.chore, lesson.fence), Task.AUXILIARY, MODEL, "ok")
+    await transitions.reserve_lesson(lesson, Reservation(call.call, call.task, call.model, None))
+    await transitions.end_lesson(lesson, Learnt((Fact(lesson.heard[0], passage),), "m", call))
+    await Dispatch(storage.database, 100).admit(Queue.BACKGROUND, 1.0, expire=True)
+
+
 async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         await grow(storage)
         with overheard(storage) as heard:
             await everything_hot(storage)
+            await everything_remembered(storage)
 
         ours = {statement: bound for statement, bound in heard if "/* test */" not in statement}
         slow = {}

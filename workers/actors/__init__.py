@@ -6,5 +6,6 @@ from workers.actors.auto_reply import auto_reply
 from workers.actors.delayed_send import delayed_send
 from workers.actors.deliver import deliver
 from workers.actors.handles import Actor
+from workers.actors.learn import learn
 
-ALL: tuple[Actor[Any], ...] = (auto_reply, delayed_send, deliver)
+ALL: tuple[Actor[Any], ...] = (auto_reply, delayed_send, deliver, learn)

@@ -15,6 +15,7 @@ from workers.gateway.edge import Edge
 from workers.gateway.openapi import describe
 from workers.gateway.parts import Parts
 from workers.gateway.routes import ROUTERS
+from workers.gateway.routes.documents import UPLOADS
 from workers.gateway.wiring import open_parts
 from workers.runtime.addresses import database_address
 from workers.runtime.logging import configure
@@ -34,7 +35,8 @@ def create_app(settings: Settings, assemble: Assemble = open_parts) -> FastAPI:
 
     app = FastAPI(lifespan=lifespan, openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.simulator = settings.simulator
-    app.add_middleware(Edge, body_bytes=settings.gateway.body_bytes)
+    longer = {UPLOADS: settings.gateway.document_bytes}
+    app.add_middleware(Edge, body_bytes=settings.gateway.body_bytes, longer=longer)
     errors.install(app)
     for router in ROUTERS:
         app.include_router(router)

@@ -6,12 +6,14 @@ from uuid import uuid4
 from pipelines.autoreply.prompts.prefix import shared_prefix
 from pipelines.llm.caching import cacheable_minimum, estimated_tokens
 from pipelines.llm.models import ANTHROPIC, NoModel, Routes, UnknownModel, routes_of
+from pipelines.memory.switch import may_recall
 from pipelines.ops.health import all_well, findings
 from schemas.errors import Unavailable
 from schemas.health import Checkup, DoctorOut, PromptHealth
 from schemas.llm import Task
 from schemas.media import FileMissing, FilesUnavailable
 from schemas.settings import Settings, SettingsRefused
+from workers.adapters import embeddings
 from workers.adapters.files.address import open_files
 from workers.adapters.postgres.views.health import Health
 from workers.gateway.parts import Probe
@@ -49,6 +51,7 @@ class Doctor:
             storage_url=settings.storage_url,
             storage=None if settings.storage_url is None else await _stored(settings.storage_url),
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
+            embeds=embeddings.NAME,
         )
 
     async def _prompt(self, routes: Routes) -> PromptHealth | None:
@@ -60,7 +63,8 @@ class Doctor:
             model = routes.pick(Task.REPLY, organization.spec.models)
         except (Unavailable, NoModel):
             return None
-        tokens = estimated_tokens(shared_prefix(organization, persona))
+        recalls = may_recall(organization.spec.flags.ai_rag_enabled, self._settings.rag_global_enabled)
+        tokens = estimated_tokens(shared_prefix(organization, persona, recalls=recalls))
         return PromptHealth(persona.name, str(model), tokens, cacheable_minimum(model))
 
 

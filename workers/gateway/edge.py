@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,15 +19,17 @@ log = logger(__name__)
 
 
 class Edge:
-    def __init__(self, app: ASGIApp, body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, body_bytes: int, longer: Mapping[str, int]) -> None:
+        """`longer`: the paths whose bodies may have more bytes than the others'."""
         self._app = app
         self._body_bytes = body_bytes
+        self._longer = longer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self._body_bytes)
+        exchange = _Exchange(scope, receive, send, self._longer.get(scope["path"], self._body_bytes))
         try:
             exchange.refuse_declared_length()
             await self._app(scope, exchange.receive, exchange.send)

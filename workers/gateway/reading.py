@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from fastapi import Request
+from starlette.exceptions import HTTPException
 
 from pipelines.text import storable_deep
 from schemas.errors import BadRequest, Invalid, UnsupportedMedia
@@ -25,6 +26,23 @@ async def read_json(request: Request) -> Any:
     if kind != "application/json":
         raise UnsupportedMedia("send the body as application/json")
     return parse(body)
+
+
+async def check_form(request: Request, known: set[str]) -> None:
+    """A multipart form with no field but the `known`, each once. Raises BadRequest, UnsupportedMedia, Invalid."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "multipart/form-data":
+        raise UnsupportedMedia("send the body as multipart/form-data")
+    await request.body()
+    try:
+        form = await request.form()
+    except HTTPException:
+        raise BadRequest("the body is not a multipart form") from None
+    names = [name for name, _ in form.multi_items()]
+    strange = sorted(set(names) - known)
+    if strange or len(names) > len(set(names)):
+        await form.close()  # its files are ours: nobody else gets to see it
+        raise unknown("field", strange) if strange else BadRequest("a field of the form stands twice")
 
 
 def check_shape(parsed: Any, wanted: bool, needed: bool) -> None:

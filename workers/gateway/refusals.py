@@ -14,7 +14,7 @@ _SENTENCES = {
     409: "Too late, or it clashes with what is stored.",
     410: "The link has expired.",
     413: "Larger than accepted.",
-    415: "The body is not application/json.",
+    415: "The body's content type is not accepted here.",
     422: "A field is missing, unknown or out of bounds; `errors` names each.",
     429: "Too many wrong keys from this address.",
     500: "A fault of ours, logged under the request id.",

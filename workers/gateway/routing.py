@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
+from fastapi.params import Form
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator
@@ -14,7 +15,7 @@ from schemas.errors import NotFound
 from schemas.ids import NAME_PATTERN, OrgId, number_of
 from workers.gateway.auth import ORGANIZATION, Need, need_of
 from workers.gateway.parts import Parts
-from workers.gateway.reading import check_shape, read_json, unknown
+from workers.gateway.reading import check_form, check_shape, read_json, unknown
 
 NAME = re.compile(NAME_PATTERN)
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -36,17 +37,25 @@ class GuardedRoute(APIRoute):
         queries = {parameter.alias for parameter in self.dependant.query_params}
         takes_body = self.body_field is not None
         needs_body = self.body_field is not None and self.body_field.field_info.is_required()
+        fields = {field.alias for field in self.dependant.body_params} if _is_form(self) else None
 
         async def guarded(request: Request) -> Response:
             if need is not None:
                 request.state.caller = await _admit(request, need)
             _refuse_unknown_query(request, queries)
             read = ReadRequest(request.scope, request.receive)
-            read.parsed = await read_json(read)
-            check_shape(read.parsed, takes_body, needs_body)
+            if fields is not None:
+                await check_form(read, fields)
+            else:
+                read.parsed = await read_json(read)
+                check_shape(read.parsed, takes_body, needs_body)
             return await handle(read)
 
         return guarded
+
+
+def _is_form(route: APIRoute) -> bool:
+    return route.body_field is not None and isinstance(route.body_field.field_info, Form)
 
 
 async def _admit(request: Request, need: Need) -> Caller:

@@ -4,12 +4,13 @@ import json
 
 from pipelines.autoreply.prompts import product
 from pipelines.autoreply.prompts.persona import organisation_block, persona_block
-from pipelines.autoreply.tools import TOOLS
+from pipelines.autoreply.tools import palette
 from pipelines.llm.layout import sorted_tools
 from schemas.conversation import Organization, Persona
 
 
-def shared_prefix(organization: Organization, persona: Persona) -> str:
-    """For measuring its length; what is sent is built by the agent."""
-    tools = [[tool.name, tool.description, tool.schema] for tool in sorted_tools(tool.spec() for tool in TOOLS)]
+def shared_prefix(organization: Organization, persona: Persona, *, recalls: bool = True) -> str:
+    """For measuring its length; what is sent is built by the agent. `recalls`: see `palette`."""
+    specs = sorted_tools(tool.spec() for tool in palette(recalls=recalls))
+    tools = [[tool.name, tool.description, tool.schema] for tool in specs]
     return "\n".join([json.dumps(tools), product.RULES, organisation_block(organization), persona_block(persona)])

@@ -5,6 +5,7 @@ from typing import Any
 from pipelines.agent.tools import Tool
 from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.tools.endings import ConversationPause, LeaveOnRead
+from pipelines.autoreply.tools.memory import SearchRag
 from pipelines.autoreply.tools.messages import ClearMessages, SendMessage, SendVocal
 from pipelines.autoreply.tools.plan import SetPlan
 
@@ -12,7 +13,14 @@ TOOLS: tuple[Tool[Any, Draft], ...] = (
     ClearMessages(),
     ConversationPause(),
     LeaveOnRead(),
+    SearchRag(),
     SendMessage(),
     SendVocal(),
     SetPlan(),
 )
+
+
+def palette(*, recalls: bool) -> tuple[Tool[Any, Draft], ...]:
+    """The tools of a reply; `recalls`: its organisation lets it look things up. The same for all its replies, so that
+    their prompts begin with the same bytes."""
+    return tuple(tool for tool in TOOLS if recalls or tool.name != SearchRag.name)

@@ -19,14 +19,16 @@ from workers.adapters.postgres.migrate import current, newest
 # The two conditions are those of the partial indexes `*_due` and `*_in_flight`: what waits, and what is with workers.
 _WAITING = (
     "SELECT queue, org_id, due_at, false AS sent, false AS leased FROM {table} "
-    "WHERE dispatched_at IS NULL AND lease_until IS NULL AND due_at IS NOT NULL"
+    "WHERE dispatched_at IS NULL AND lease_until IS NULL AND {due}"
 )
 _WITH_WORKERS = (
     "SELECT queue, org_id, due_at, true AS sent, lease_until IS NOT NULL AS leased FROM {table} "
     "WHERE dispatched_at IS NOT NULL OR lease_until IS NOT NULL"
 )
+# Every conversation at rest has a lesson ahead of it: a chore that is not due is nothing that waits.
+_DUE = {"jobs": "due_at IS NOT NULL", "deliveries": "due_at IS NOT NULL", "chores": "due_at <= now()"}
 _CLOCK_ROWS = " UNION ALL ".join(
-    part.format(table=table) for table in ("jobs", "deliveries") for part in (_WAITING, _WITH_WORKERS)
+    part.format(table=table, due=due) for table, due in _DUE.items() for part in (_WAITING, _WITH_WORKERS)
 )
 _QUEUES = text(
     "SELECT queue, count(*) FILTER (WHERE NOT leased) AS depth, "

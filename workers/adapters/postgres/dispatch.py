@@ -1,7 +1,7 @@
 """What the clock asks of the database: which rows are due, whose hint was lost, whose lease is over.
 
-It knows `jobs` and `deliveries` only by the columns that every due row has. It never waits for a row that somebody
-else is changing (`SKIP LOCKED`): that row is seen at the next look, and no order of locks can be wrong.
+It knows `jobs`, `deliveries` and `chores` only by the columns that every due row has. It never waits for a row that
+somebody else is changing (`SKIP LOCKED`): that row is seen at the next look, and no order of locks can be wrong.
 """
 
 from collections.abc import Sequence
@@ -11,22 +11,27 @@ from datetime import datetime
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Queue
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Learn, Queue
 from schemas.resources import OrganizationLimits
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch_sql import AHEAD, OLDER, admission, expiry, resend
 
-TABLES: dict[Queue, tuple[str, ...]] = {Queue.REPLY: ("jobs",), Queue.SEND: ("deliveries", "jobs")}
+TABLES: dict[Queue, tuple[str, ...]] = {
+    Queue.REPLY: ("jobs",),
+    Queue.SEND: ("deliveries", "jobs"),
+    Queue.BACKGROUND: ("chores",),
+}
 """The tables whose rows go to a queue; what was begun (a webhook to repeat) before what is new."""
 
 QUEUES = tuple(TABLES)
+_ALL = ("deliveries", "jobs", "chores")
 
 _EPOCH = text("SELECT redis_epoch, statement_timestamp() FROM installation")
 _AHEAD = text(AHEAD)
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:lock, :queue)")
-_RESEND = {table: text(resend(table, OLDER)) for table in ("deliveries", "jobs")}
-_EXPIRE = {table: text(expiry(table)) for table in ("deliveries", "jobs")}
-_ADMIT = {table: text(admission(table)) for table in ("deliveries", "jobs")}
+_RESEND = {table: text(resend(table, OLDER)) for table in _ALL}
+_EXPIRE = {table: text(expiry(table)) for table in _ALL}
+_ADMIT = {table: text(admission(table)) for table in _ALL}
 
 _LOCK = 5_142_002
 _DEFAULT_CAP = OrganizationLimits().in_flight
@@ -71,7 +76,7 @@ class Dispatch:
             )
             if not changed.rowcount:
                 return 0
-            found = [await tx.execute(text(resend(table, "true"))) for table in ("deliveries", "jobs")]
+            found = [await tx.execute(text(resend(table, "true"))) for table in _ALL]
             return sum(result.rowcount for result in found)
 
     async def admit(self, queue: Queue, lost_after: float | None, expire: bool) -> Admitted:
@@ -115,5 +120,7 @@ class Dispatch:
 def _hint(queue: Queue, table: str, row: int, conversation: int | None) -> Hint:
     if table == "deliveries":
         return Deliver(delivery=row, conversation=conversation or 0)
+    if table == "chores":
+        return Learn(chore=row, conversation=conversation or 0)
     kind = AutoReply if queue is Queue.REPLY else DelayedSend
     return kind(job=row, conversation=conversation or 0)

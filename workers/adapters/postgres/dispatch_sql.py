@@ -34,6 +34,8 @@ WITH RECURSIVE {_ORGANISATIONS.format(table=table, waits=_waits("row"))}, busy A
     SELECT job.org_id FROM jobs job WHERE job.queue = :queue AND {_in_flight("job")}
     UNION ALL
     SELECT delivery.org_id FROM deliveries delivery WHERE delivery.queue = :queue AND {_in_flight("delivery")}
+    UNION ALL
+    SELECT chore.org_id FROM chores chore WHERE chore.queue = :queue AND {_in_flight("chore")}
   ) AS all_rows GROUP BY org_id
 ), picked AS MATERIALIZED (
   SELECT due.id, due.turn
@@ -87,8 +89,10 @@ _WAITS_ROW = _waits("row")
 AHEAD = f"""
 SELECT extract(epoch FROM least(
          (SELECT min(row.due_at) FROM jobs row WHERE {_WAITS_ROW} AND row.due_at > :since),
-         (SELECT min(row.due_at) FROM deliveries row WHERE {_WAITS_ROW} AND row.due_at > :since)
+         (SELECT min(row.due_at) FROM deliveries row WHERE {_WAITS_ROW} AND row.due_at > :since),
+         (SELECT min(row.due_at) FROM chores row WHERE {_WAITS_ROW} AND row.due_at > :since)
        ) - clock_timestamp())::float8 AS seconds,
        EXISTS (SELECT 1 FROM jobs row WHERE {_WAITS_ROW} AND row.due_at <= :since)
-    OR EXISTS (SELECT 1 FROM deliveries row WHERE {_WAITS_ROW} AND row.due_at <= :since) AS waiting
+    OR EXISTS (SELECT 1 FROM deliveries row WHERE {_WAITS_ROW} AND row.due_at <= :since)
+    OR EXISTS (SELECT 1 FROM chores row WHERE {_WAITS_ROW} AND row.due_at <= :since) AS waiting
 """

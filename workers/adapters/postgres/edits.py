@@ -11,7 +11,7 @@ from schemas.errors import Code, NotFound
 from schemas.honesty import Alarm
 from schemas.http import AttachmentIn, Ingested, MessagePatch
 from schemas.ids import JobId, OrgId, reference
-from workers.adapters.postgres import closings, inbound
+from workers.adapters.postgres import closings, inbound, lessons
 from workers.adapters.postgres.answered import COVERED, NOTHING_LEFT
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_message
@@ -32,17 +32,16 @@ WITH counted AS (
   UPDATE conversations
   SET inbound_seq = inbound_seq + 1, last_inbound_at = clock_timestamp(), follow_up_at = NULL
   WHERE id = :conversation AND :from_contact
-)
-"""
+)"""
 
 _EDIT = sql(f"""
-{_COUNTED}
+{_COUNTED}, {lessons.FORGOTTEN}, {lessons.WANTED}
 UPDATE messages SET text = :text, attachments = CAST(:attachments AS json), edited_at = clock_timestamp()
 WHERE id = :message
 """)
 
 _DELETE = sql(f"""
-{_COUNTED}
+{_COUNTED}, {lessons.FORGOTTEN}
 UPDATE messages SET text = '', attachments = NULL, deleted_at = clock_timestamp() WHERE id = :message
 """)
 
@@ -62,7 +61,8 @@ async def edit(tx: Transaction, org: OrgId, name: str, patch: MessagePatch, alar
     attachments = stored if patch.attachments is None else patch.attachments
     must_hold_something(words, attachments)
     kept = json.dumps([item.model_dump() for item in attachments]) if attachments else None
-    await tx.run(_EDIT, text=words, attachments=kept, **_counts(conversation, message))
+    wanted = {"org": org, **lessons.wanted(tx, conversation, message.author == Author.CONTACT)}
+    await tx.run(_EDIT, text=words, attachments=kept, **_counts(conversation, message), **wanted)
     return await _follow(tx, conversation, message, name, alarm)
 
 

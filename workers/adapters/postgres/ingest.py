@@ -10,7 +10,7 @@ from schemas.errors import Conflict
 from schemas.honesty import Alarm
 from schemas.http import Ingested, MessageIn
 from schemas.ids import JobId, OrgId, reference
-from workers.adapters.postgres import closings, inbound, openings, seen
+from workers.adapters.postgres import closings, inbound, lessons, openings, seen
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_by_name
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -23,7 +23,7 @@ LEFT JOIN jobs j ON j.conversation_id = :conversation AND j.kind <> 'delivery' A
 WHERE ct.id = :contact
 """)
 
-_STORE = sql("""
+_STORE = sql(f"""
 WITH stored AS (
   INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text, attachments, body_hash, sent_at,
                         job_id, reason)
@@ -36,7 +36,7 @@ WITH stored AS (
   SET inbound_seq = :inbound_seq, last_position = :position, operator_seq = :operator_seq, follow_up_at = NULL,
       last_inbound_at = CASE WHEN :from_contact THEN clock_timestamp() ELSE last_inbound_at END
   WHERE id = :conversation
-)
+), {lessons.WANTED}
 SELECT id FROM stored
 """)
 
@@ -144,6 +144,7 @@ async def _store(tx: Transaction, conversation: Locked, message: MessageIn, outc
         inbound_seq=conversation.inbound_seq,
         operator_seq=conversation.operator_seq,
         from_contact=from_contact,
+        **lessons.wanted(tx, conversation, from_contact),
     )
     if stored is None:
         raise SeenElsewhere

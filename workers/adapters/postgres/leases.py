@@ -36,6 +36,7 @@ FROM dead WHERE t.id = dead.id
 """
 _RELEASE_JOBS = sql(_RELEASE.format(table="jobs"))
 _RELEASE_DELIVERIES = sql(_RELEASE.format(table="deliveries"))
+_RELEASE_CHORES = sql(_RELEASE.format(table="chores"))
 
 _UNREADABLE = sql("""
 INSERT INTO dead_letters (source, code, error, attempts, payload)
@@ -62,7 +63,8 @@ async def renew_deliveries(tx: Transaction, held: Sequence[tuple[DeliveryId, int
 async def release(tx: Transaction, instance: str) -> int:
     """Also what its forks held: they are called `instance.1`, `instance.2`, …"""
     jobs = await tx.run(_RELEASE_JOBS, instance=instance)
-    return jobs + await tx.run(_RELEASE_DELIVERIES, instance=instance)
+    deliveries = await tx.run(_RELEASE_DELIVERIES, instance=instance)
+    return jobs + deliveries + await tx.run(_RELEASE_CHORES, instance=instance)
 
 
 async def keep_unreadable(tx: Transaction, queue: str, payload: str, error: str) -> None:

@@ -78,6 +78,13 @@ async def pay(tx: Transaction, claim: Claim, settled: SettledCall | None, reserv
     await tx.run(_PAY_ALONE, calls=calls(settled, reserved), **owner(tx, claim))
 
 
+async def pay_for(
+    tx: Transaction, whose: dict[str, Any], settled: SettledCall | None, reserved: Reservation | None = None
+) -> None:
+    """As `pay`, for calls that no job makes: `whose` holds what `owner` does."""
+    await tx.run(_PAY_ALONE, calls=calls(settled, reserved), **whose)
+
+
 async def close(tx: Transaction, claim: Claim, call: SettledCall | None) -> None:
     """A decision ends the claim: `call` was made and is settled; without one, the reservation was not used."""
     if call is not None:

@@ -1,6 +1,8 @@
 """`POST /v1/apply`: documents in, rows out, all or nothing."""
 
+import asyncio
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +10,12 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pipelines.delivery import notice
+from pipelines.memory.documents import fingerprint, passages, prepared
+from pipelines.ports import Embedder
 from schemas.answers import Applied, ApplyOut, Change
+from schemas.documents import KnowledgeDocument
 from schemas.errors import Conflict, Invalid, NotFound
+from schemas.memory import Passage
 from schemas.resources import (
     Manifest,
     OrganizationDocument,
@@ -20,6 +26,7 @@ from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_
 from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.documents import KNOWN, ChangedMeanwhile, Ready, Shelf
 
 _NEW_ORGANIZATION = text(
     "INSERT INTO organizations (name, spec) VALUES (:name, CAST(:spec AS jsonb)) ON CONFLICT (name) DO NOTHING "
@@ -55,8 +62,9 @@ class Batch:
 
 
 class Provision:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, embedder: Embedder) -> None:
         self._db = database
+        self._embedder = embedder
 
     async def apply(self, named: str | None, manifest: Manifest, who: str) -> ApplyOut:
         """`named` is the organisation of the header. Raises Invalid, NotFound, and Conflict with `version` and `text`
@@ -64,16 +72,55 @@ class Provision:
         organization = organization_of(named, manifest)
         _refuse_twins(manifest)
         refuse_unacceptable(manifest)
+        while True:
+            ready = await self._prepared(organization, _documents(manifest))
+            try:
+                results = await self._write(organization, manifest, who, ready)
+            except ChangedMeanwhile:
+                continue
+            applied = [
+                Applied(kind=item.kind, name=item.name, result=result)
+                for item, result in zip(manifest.resources, results, strict=True)
+            ]
+            return ApplyOut(organization=organization, resources=applied)
+
+    async def _prepared(self, organization: str, documents: Sequence[KnowledgeDocument]) -> Mapping[str, Ready]:
+        """By name. Embedding takes as long as a text is, so no transaction is open, and only what changed is done."""
+        if not documents:
+            return {}
+        names = {"organization": organization, "names": [document.name for document in documents]}
+        async with self._db.transaction() as connection:
+            known = {row.name: row.hash for row in await connection.execute(KNOWN, names)}
+        ready = {}
+        for document in documents:
+            hashed = fingerprint(document, self._embedder.name)
+            same = known.get(document.name) == hashed
+            ready[document.name] = Ready(hashed, None if same else await self._passages(document))
+        return ready
+
+    async def _passages(self, document: KnowledgeDocument) -> Sequence[Passage]:
+        pieces = await asyncio.to_thread(passages, document.text)
+        return await prepared(self._embedder, pieces, document.title)
+
+    async def _write(self, organization: str, manifest: Manifest, who: str, ready: Mapping[str, Ready]) -> list[Change]:
+        """One transaction; the results in the order of the manifest."""
         own = next((document for document in manifest.resources if isinstance(document, OrganizationDocument)), None)
         personas = [document for document in manifest.resources if isinstance(document, PersonaDocument)]
         async with self._db.transaction() as connection:
             org, result = await _organization(connection, organization, own, who)
-            results = await _personas(Batch(connection, org, who), personas)
-        applied = [
-            Applied(kind=item.kind, name=item.name, result=result if item is own else results[item.name])
-            for item in manifest.resources
-        ]
-        return ApplyOut(organization=organization, resources=applied)
+            made = await _personas(Batch(connection, org, who), personas)
+            shelf = Shelf(connection, org, who, self._embedder.name)
+            results = []
+            for n, item in enumerate(manifest.resources):
+                if isinstance(item, KnowledgeDocument):
+                    results.append(await shelf.put(item, ready[item.name], f"resources.{n}."))
+                else:
+                    results.append(result if item is own else made[item.name])
+            return results
+
+
+def _documents(manifest: Manifest) -> list[KnowledgeDocument]:
+    return [item for item in manifest.resources if isinstance(item, KnowledgeDocument)]
 
 
 def organization_of(named: str | None, manifest: Manifest) -> str:

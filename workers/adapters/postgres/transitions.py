@@ -9,82 +9,40 @@ live job or a reason on the conversation.
 A database that is away, full or refuses connections raises `schemas.errors.Unavailable`.
 """
 
-import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from pipelines.honesty import alarms
-from pipelines.ingestion.normalise import normalised, normalised_candidate, normalised_patch
-from pipelines.ports import Courier
+from pipelines.ingestion.normalise import normalised, normalised_patch
 from schemas.agent import Kept, Step
-from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Preparing, Recorded
+from schemas.claims import Claim, NoJob, Posted, Posting, Preparing, Recorded
 from schemas.decisions import Decision
 from schemas.honesty import Alarm
-from schemas.http import CandidatePatch, Ingested, MessageIn, MessagePatch
-from schemas.ids import CandidateId, DeliveryId, JobId, OrgId
-from schemas.jobs import AutoReply, DelayedSend, Deliver
+from schemas.http import Ingested, MessageIn, MessagePatch
+from schemas.ids import DeliveryId, JobId, OrgId
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn
+from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation
-from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.postgres import (
-    attention,
-    candidates,
     deliveries,
     edits,
-    holding,
     ingest,
     leases,
+    lessons,
     record,
-    reopenings,
-    retries,
     runs,
     seen,
     sends,
     settle,
-    steering,
     steps,
 )
 from workers.adapters.postgres import spoken as voiced
-from workers.adapters.postgres.database import Database, driver_of
-from workers.adapters.postgres.reopenings import Reopening
-from workers.adapters.postgres.specs import Specs
-from workers.adapters.postgres.transaction import Transaction
+from workers.adapters.postgres.operators import ByOperators
 
 
-class Transitions:
-    """`instance` names this process on the leases it takes. `courier` is told after commit of what is due now.
-
-    `chance` gives numbers in [0, 1) for the jitter of pauses.
-    """
-
-    def __init__(
-        self,
-        database: Database,
-        settings: Settings,
-        courier: Courier,
-        instance: str,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        self._db = database
-        self._settings = settings
-        self._courier = courier
-        self._instance = instance
-        self._chance = chance
-        self._specs = Specs()
-
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[Transaction]:
-        async with self._db.transaction() as connection:
-            tx = self._on(connection)
-            yield tx
-        if tx.hints:
-            await self._courier.push(tx.hints)
-
-    def _on(self, connection: AsyncConnection) -> Transaction:
-        return Transaction(driver_of(connection), self._specs, self._settings, self._instance, self._chance)
+class Transitions(ByOperators):
+    """What contacts and workers cause; what operators do stands in `operators.py`."""
 
     # ---------------------------------------------------------------- what contacts and upstream apps do
 
@@ -112,82 +70,6 @@ class Transitions:
         """As an edit; a queued job that is left with nothing to answer ends `silent`, AR-510. Raises NotFound."""
         async with self._transaction() as tx:
             return await edits.delete(tx, org, name)
-
-    # ---------------------------------------------------------------- what operators do (org None: any organisation)
-
-    async def approve(self, org: OrgId | None, job: JobId, who: str) -> None:
-        """Row 17. Guard: `held`. Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            await steering.approve(tx, org, job, who)
-
-    async def cancel(self, org: OrgId | None, job: JobId, who: str) -> Mapping[CandidateId, CandidateState]:
-        """Row 20. Guard: live; in `sending` at least one bubble was stopped. Answers every candidate's state.
-        Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            return await steering.cancel(tx, org, job, who)
-
-    async def hold(self, org: OrgId | None, job: JobId, who: str) -> None:
-        """Row 18. Guard: `held` or `sending`, not on hold, something has not left. Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            await holding.hold(tx, org, job, who)
-
-    async def release_hold(self, org: OrgId | None, job: JobId, who: str) -> None:
-        """Row 19. Guard: on hold. Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            await holding.release(tx, org, job, who)
-
-    async def regenerate(self, org: OrgId | None, job: JobId, who: str, instruction: str | None = None) -> None:
-        """Row 23. Guard: `held`; or ended without a reply, the newest, the AI may answer; no bubble has left.
-        Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            await retries.regenerate(tx, org, job, who, instruction)
-
-    async def retry(self, org: OrgId | None, job: JobId, who: str) -> None:
-        """Rows 24 and 25. Guard: ended without a reply, the newest, the AI may answer; a delivery that was given up
-        (AR-560) only while the contact has not written since. Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            await retries.retry(tx, org, job, who)
-
-    async def edit_candidate(self, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
-        """Guard: `held` or `preparing`, no attempt made, the `version` the caller has seen. Raises NotFound, Invalid,
-        TooLarge, TooLate, Conflict (a notice)."""
-        patch = normalised_candidate(patch)
-        async with self._transaction() as tx:
-            await candidates.edit(tx, org, candidate, patch, who)
-
-    async def drop_candidate(self, org: OrgId | None, candidate: CandidateId, who: str) -> None:
-        """Guard: `held` or `preparing`. The last one takes the notice along and ends the job (row 33).
-        Raises NotFound, TooLate, Conflict (a notice)."""
-        async with self._transaction() as tx:
-            await candidates.drop(tx, org, candidate, who)
-
-    async def dismiss(self, org: OrgId | None, job: JobId, reason: str, who: str) -> None:
-        """Guard: the job is on the attention list. Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            await attention.dismiss(tx, org, job, reason, who)
-
-    async def takeover(self, org: OrgId, conversation: str, who: str) -> None:
-        """Row 21. Guard: no person handles it yet. Raises NotFound, TooLate (with who took it)."""
-        async with self._transaction() as tx:
-            await steering.takeover(tx, org, conversation, who)
-
-    async def resume(self, org: OrgId, conversation: str, who: str) -> JobId | None:
-        """Row 22. Guard: the AI does not handle it. The job made at once, if something waits for an answer.
-        Raises NotFound, TooLate."""
-        async with self._transaction() as tx:
-            return await steering.resume(tx, org, conversation, who)
-
-    async def consent(
-        self, org: OrgId, conversation: str, who: str, how: str | None = None, proof: str | None = None
-    ) -> None:
-        """Row 36, undone. The conversation's contact may be written to again. Raises NotFound."""
-        async with self._transaction() as tx:
-            await reopenings.consent(tx, org, conversation, who, how, proof)
-
-    async def reopen(self, org: OrgId, conversation: str, who: str, reason: str | None) -> Reopening:
-        """Row 36, undone. Guard: locked; the second of two different people. Raises NotFound, Invalid, TooLate."""
-        async with self._transaction() as tx:
-            return await reopenings.reopen(tx, org, conversation, who, reason)
 
     # ---------------------------------------------------------------- what a reply worker does
 
@@ -262,6 +144,22 @@ class Transitions:
         """Rows 30 to 32. Guard: the delivery is `posting` under this fence."""
         async with self._transaction() as tx:
             await settle.settle(tx, posting, posted)
+
+    # ---------------------------------------------------------------- what a background worker does
+
+    async def claim_lesson(self, hint: Learn) -> Lesson | None:
+        """Guard: due, no lease, the contact silent for long enough, neither erased, locked nor opted out."""
+        async with self._transaction() as tx:
+            return await lessons.claim(tx, hint)
+
+    async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None:
+        async with self._transaction() as tx:
+            await lessons.reserve(tx, lesson, reservation)
+
+    async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
+        """Guard: the fence; the call is paid in any case. None: the worker stops. Answers how many facts are new."""
+        async with self._transaction() as tx:
+            return await lessons.end(tx, lesson, learnt)
 
     # ---------------------------------------------------------------- leases and what the queue could not read
 

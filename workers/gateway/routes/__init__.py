@@ -7,6 +7,7 @@ from workers.gateway.routes import (
     conversations,
     dead_letters,
     doctor,
+    documents,
     explain,
     files,
     health,
@@ -28,6 +29,7 @@ ROUTERS = (
     explain.router,
     doctor.router,
     apply.router,
+    documents.router,
     keys.router,
     health.router,
 )

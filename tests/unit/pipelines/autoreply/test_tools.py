@@ -35,6 +35,7 @@ def test_names_and_arguments_are_the_contract() -> None:
         "clear_messages": ["reason"],
         "conversation_pause": ["reason", "until"],
         "leave_on_read": ["reason"],
+        "search_rag": ["limit", "query"],
         "send_message": ["text"],
         "send_vocal": ["text"],
         "set_plan": ["plan"],

@@ -24,6 +24,7 @@ WELL = Checkup(
     storage_url="s3://bucket",
     storage=None,
     local=False,
+    embeds="ours",
 )
 
 
@@ -48,7 +49,9 @@ def test_all_is_well() -> None:
         ({"server": None}, "postgres", Level.WRONG),
         (the_server(version=140_009), "postgres", Level.WRONG),
         (the_server(migration=None), "migration", Level.WRONG),
-        (the_server(vector=None), "pgvector", Level.WARNING),
+        (the_server(vector=None), "pgvector", Level.WRONG),
+        (the_server(vector="0.7.4"), "pgvector", Level.WRONG),
+        (the_server(vectors_of=("other", "ours")), "memory", Level.WARNING),
         ({"redis": {"configured": False}}, "redis", Level.WRONG),
         ({"redis": {"reachable": False, "clock_seen": False}}, "redis", Level.WRONG),
         ({"redis": {"reachable": True, "clock_seen": False}}, "clock", Level.WRONG),

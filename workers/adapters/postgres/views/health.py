@@ -23,9 +23,9 @@ _SERVER = text(
 )
 _ROWS = " UNION ALL ".join(
     f"SELECT queue, due_at, dispatched_at, lease_until, leased_by FROM {table} WHERE {which}"
-    for table in ("jobs", "deliveries")
+    for table in ("jobs", "deliveries", "chores")
     for which in (
-        "dispatched_at IS NULL AND lease_until IS NULL AND due_at IS NOT NULL",
+        "dispatched_at IS NULL AND lease_until IS NULL AND due_at <= now()",
         "dispatched_at IS NOT NULL OR lease_until IS NOT NULL",
     )
 )
@@ -51,6 +51,8 @@ _RATE_LIMITED = text(
     "SELECT count(*) AS jobs, coalesce(extract(epoch FROM max(parked_until) - now()), 0)::float8 AS seconds FROM jobs "
     "WHERE state = 'queued' AND reason = :reason AND parked_until > now()"
 )
+# The first and the last of an index: where they are ours, all are.
+_MODELS = text("SELECT ARRAY[min(model), max(model)] FROM chunks")
 _PERSONAS = text(
     "SELECT p.id, p.name, p.spec, o.id AS org, o.name AS organization, o.spec AS organization_spec "
     "FROM personas p JOIN organizations o ON o.id = p.org_id "
@@ -72,6 +74,7 @@ class Health:
             webhooks = (await connection.execute(_WEBHOOKS, {"named": NAMED})).all()
             counts = (await connection.execute(_COUNTS)).one()
             limited = (await connection.execute(_RATE_LIMITED, {"reason": FailureKind.RATE_LIMITED.value})).one()
+            models = await connection.scalar(_MODELS)
             return ServerHealth(
                 row.version,
                 migration,
@@ -85,6 +88,7 @@ class Health:
                 dead_letters=counts.dead_letters,
                 rate_limited=limited.jobs,
                 rate_limited_seconds=limited.seconds,
+                vectors_of=sorted({model for model in models if model is not None}),
             )
 
     async def shortest_persona(self) -> tuple[Organization, Persona] | None:
