@@ -7,6 +7,7 @@ from typing import Any
 
 from schemas.ids import CandidateId, ContactId, ConversationId, JobId, OrgId, PersonaId
 from schemas.resources import OrganizationSpec, PersonaSpec
+from schemas.strategy import NO_DOCUMENTS, StrategyDocuments
 
 
 class Author(StrEnum):
@@ -115,3 +116,6 @@ class Case:
     vocals_today: int = 0
     """Voice bubbles to this contact that left within 24 hours, or wait in another conversation's reply."""
     paused_until: datetime | None = None
+    strategy: StrategyDocuments = NO_DOCUMENTS
+    standing_rules: tuple[str, ...] = ()
+    """Rules with `once` that have fired, and whose condition has held in every run that was answered since."""

@@ -8,6 +8,7 @@ from schemas.agent import TraceItem
 from schemas.conversation import BubbleKind
 from schemas.errors import Code, FailureKind
 from schemas.llm import SettledCall
+from schemas.strategy import NO_STRATEGY, Resolved
 
 
 class SilenceReason(StrEnum):
@@ -39,6 +40,8 @@ class Reply:
     """What an operator should know, e.g. that the best of several versions was kept."""
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
+    strategy: Resolved = NO_STRATEGY
+    """Also how it waits: its autonomy and window come before the persona's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class Silence:
     paused_until: datetime | None = None
     follow_up_at: datetime | None = None
     trace: tuple[TraceItem, ...] = ()
+    strategy: Resolved = NO_STRATEGY
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Failure:
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
     """The call that was in flight, when there was one."""
+    strategy: Resolved = NO_STRATEGY
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Execution(Generic[S]):
             text = outcome.sentence if isinstance(outcome, Refused) else outcome.text
             self._trace.tool(item.call.name, item.call.args, text, refused=refused)
             results.append(ToolResult(item.call.id, text, is_error=refused))
-            self._counts.judged(refused=refused)
+            self._counts.judged(item.call.name, refused=refused)
             if halt := guards.too_many_refusals(self._counts, self._limits):
                 return halt
             if self._state.ended:

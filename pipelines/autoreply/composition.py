@@ -9,19 +9,24 @@ from pipelines.autoreply import validation
 from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.autoreply.silence import silence_of
+from pipelines.autoreply.strategy.tools import lacking
 from pipelines.autoreply.validation import Verdict
 from schemas.agent import AgentParameters
 from schemas.conversation import Case
 from schemas.decisions import Bubble, Failure, Reply, Silence
 from schemas.errors import Code
+from schemas.strategy import NO_STRATEGY, Resolved
 
 Composed = Reply | Silence | Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
+    """`lacking`: tools that the strategy requires and this reply has not used."""
+
     bubbles: tuple[Bubble, ...]
     verdict: Verdict
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -32,6 +37,7 @@ class Composition:
     reviewer: Reviewer
     limits: AgentParameters
     trace: Trace
+    strategy: Resolved = NO_STRATEGY
     versions: list[Version] = field(default_factory=list)
 
     async def compose(self) -> Composed:
@@ -43,7 +49,8 @@ class Composition:
                 return self._failure(verdict)
             if verdict.critical:
                 return self._failure(Halt(Code.CRITICAL_REVIEW, verdict.critical.rule))
-            self.versions.append(Version(tuple(self.draft.bubbles), verdict))
+            lacks = lacking(self.strategy, self.draft.bubbles, self.agent.used)
+            self.versions.append(Version(tuple(self.draft.bubbles), verdict, tuple(lacks)))
             if not verdict.issues:
                 return self._reply(self.versions[-1], None)
             if len(self.versions) > self.limits.max_validation_passes:
@@ -74,7 +81,14 @@ class Composition:
         return self._reply(best, note)
 
     def _reply(self, version: Version, note: str | None) -> Reply:
-        return Reply(version.bubbles, self.draft.plan, note, self.trace.take())
+        """One that lacks what the strategy requires waits for a person, who may find it right all the same."""
+        strategy = self.strategy
+        if version.lacking:
+            lacks = f"the strategy requires {', '.join(version.lacking)}, which this reply lacks: it waits for a person"
+            self.trace.note(lacks)
+            note = f"{note}; {lacks}" if note else lacks
+            strategy = strategy.model_copy(update={"autonomy": "draft"})
+        return Reply(version.bubbles, self.draft.plan, note, self.trace.take(), strategy=strategy)
 
     def _failure(self, halt: Halt) -> Failure:
         self.trace.guard(halt.code, halt.rule)

@@ -1,9 +1,9 @@
 """From a conversation to a decision about it. Read top to bottom: each line may end the run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from pipelines.agent import parameters
+from pipelines.agent import parameters, steps
 from pipelines.agent.calls import CallFailed, Calls, RunTakenAway, Timer
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import gate
@@ -12,16 +12,20 @@ from pipelines.autoreply.composition import Composition
 from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
+from pipelines.autoreply.strategy.resolve import resolve
+from pipelines.autoreply.strategy.strategy import compiled_strategy
+from pipelines.autoreply.tools import TOOL_NAMES
 from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
 from pipelines.ports import ChatModel, Clock, Keep, PriceTable
 from schemas.agent import AgentParameters, Resume
 from schemas.conversation import Case
-from schemas.decisions import Decision, Failure, Parked, Stopped
+from schemas.decisions import Decision, Failure, Parked, Silence, Stopped
 from schemas.errors import Code, FailureKind
 from schemas.llm import Model, Task
 from schemas.settings import Settings
+from schemas.strategy import Resolved
 
 _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 """The same request would fail again."""
@@ -44,11 +48,18 @@ class ReplyPipeline:
         """Never raises for what a provider or a model does; `keep` saves the run as it goes."""
         if silence := gate.closed(case):
             return silence
+        strategy = _strategy(case, resume)
+        if silence := gate.closed_by_rule(case, strategy):
+            return silence
+        decision = await self._answer(case, resume, keep, strategy)
+        return replace(decision, strategy=strategy) if isinstance(decision, Silence | Failure) else decision
+
+    async def _answer(self, case: Case, resume: Resume, keep: Keep, strategy: Resolved) -> Decision:
         limits = parameters.resolve(self.settings, case.organization.spec.agent, case.persona.spec.agent)
         trace = Trace(self.clock)
         timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
         try:
-            composition = self._composition(case, resume, keep, limits, timer, trace)
+            composition = self._composition(case, resume, keep, limits, timer, trace, strategy)
             return await composition.compose()
         except RunTakenAway:
             return Stopped()
@@ -58,20 +69,29 @@ class ReplyPipeline:
             return _unanswered(failed, trace, timer)
 
     def _composition(
-        self, case: Case, resume: Resume, keep: Keep, limits: AgentParameters, timer: Timer, trace: Trace
+        self,
+        case: Case,
+        resume: Resume,
+        keep: Keep,
+        limits: AgentParameters,
+        timer: Timer,
+        trace: Trace,
+        strategy: Resolved,
     ) -> Composition:
-        calls = Calls(resume, keep, self.models, Purse(self.prices, limits.max_tokens_per_turn), timer, trace)
+        purse = Purse(self.prices, limits.max_tokens_per_turn)
+        calls = Calls(resume, keep, self.models, purse, timer, trace, strategy.kept())
         _note_switches(case, limits, trace)
+        _note_strategy(strategy, trace)
         caching = self.settings.prompt_caching_enabled
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
-        prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
+        prompt = ReplyPrompt.of(case, zone, limits, caching=caching, strategy=strategy)
         reviewed = limits.use_redaction_validation
         checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
         draft = Draft(checks, case.now)
-        agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
+        agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace, strategy)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
-        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
-        return Composition(case, agent, draft, reviewer, limits, trace)
+        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, strategy)
+        return Composition(case, agent, draft, reviewer, limits, trace, strategy)
 
     def _model(self, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""
@@ -79,6 +99,20 @@ class ReplyPipeline:
         if before is not None and before.provider in self.models:
             return before
         return self.routes.pick(Task.REPLY, case.organization.spec.models)
+
+
+def _strategy(case: Case, resume: Resume) -> Resolved:
+    """Decided once for a run: a resumed one keeps its palette and what it was told, whatever was applied since."""
+    if resume.steps:
+        return Resolved.model_validate(steps.settled(resume.steps[0].content), strict=False)
+    found = resolve(compiled_strategy(case.strategy), case, TOOL_NAMES, case.standing_rules)
+    return found.model_copy(update={"rules": tuple(rule for rule in found.rules if rule.outcome != "not_matched")})
+
+
+def _note_strategy(strategy: Resolved, trace: Trace) -> None:
+    if strategy.rules:
+        applied = [rule.rule for rule in strategy.rules if rule.outcome == "applied"]
+        trace.note(f"strategy: {', '.join(applied) or 'no rule'} applied", **strategy.kept())
 
 
 def _note_switches(case: Case, limits: AgentParameters, trace: Trace) -> None:

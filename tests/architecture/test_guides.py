@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from schemas.http import MessageIn
-from schemas.resources import Manifest
+from schemas.manifest import Manifest
 from workers.cli import manifest
 from workers.cli.app import app
 

@@ -16,3 +16,4 @@ TOOLS: tuple[Tool[Any, Draft], ...] = (
     SendVocal(),
     SetPlan(),
 )
+TOOL_NAMES = frozenset(tool.name for tool in TOOLS)

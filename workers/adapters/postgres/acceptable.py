@@ -1,11 +1,16 @@
-"""What a document must be beyond its schema: names of models that can be read, notices that say something."""
+"""What a document must be beyond its schema: names of models that can be read, notices that say something, rules
+whose condition compiles."""
 
 from collections.abc import Iterator
 
+from pipelines.autoreply.strategy.conditions import compiled
+from pipelines.autoreply.strategy.tokens import CelFault
 from pipelines.delivery import notice
 from pipelines.llm.models import UnknownModel, parse_route
 from schemas.errors import Invalid
-from schemas.resources import Manifest, OrganizationDocument, PersonaDocument
+from schemas.manifest import Document, Manifest
+from schemas.resources import OrganizationDocument, PersonaDocument
+from schemas.strategy import RuleDocument
 
 Fault = tuple[str, str]
 """A field inside its document, and a sentence."""
@@ -16,10 +21,19 @@ def refuse_unacceptable(manifest: Manifest) -> None:
     errors = [
         {"field": f"resources.{n}.{field}", "message": message}
         for n, item in enumerate(manifest.resources)
-        for field, message in (_routes(item) if isinstance(item, OrganizationDocument) else _notices(item))
+        for field, message in _faults(item)
     ]
     if errors:
         raise Invalid(f"not accepted: {', '.join(error['field'] for error in errors)}", errors)
+
+
+def _faults(item: Document) -> Iterator[Fault]:
+    if isinstance(item, OrganizationDocument):
+        yield from _routes(item)
+    elif isinstance(item, PersonaDocument):
+        yield from _notices(item)
+    elif isinstance(item, RuleDocument):
+        yield from _rule(item)
 
 
 def _routes(organization: OrganizationDocument) -> Iterator[Fault]:
@@ -36,3 +50,18 @@ def _notices(persona: PersonaDocument) -> Iterator[Fault]:
     for language, words in persona.disclosure.texts.items():
         if not notice.says_something(words):
             yield f"disclosure.texts.{language}", "says nothing: a notice tells contacts that an AI writes"
+
+
+def _rule(rule: RuleDocument) -> Iterator[Fault]:
+    try:
+        compiled(rule.when)
+    except CelFault as fault:
+        yield "when", str(fault)
+    then = rule.then
+    for tool in sorted(set(then.disable_tools) & set(then.require_tools)):
+        yield "then.require_tools", f"{tool} is disabled by this very rule"
+    for name in sorted(set(rule.excludes) & set(rule.requires)):
+        yield "requires", f"it excludes rule {name!r} too"
+    for field, names in (("excludes", rule.excludes), ("requires", rule.requires)):
+        if rule.name in names:
+            yield field, "a rule cannot name itself"

@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from pipelines.delivery import notice
 from schemas.answers import Applied, ApplyOut, Change
 from schemas.errors import Conflict, Invalid, NotFound
+from schemas.manifest import Manifest
 from schemas.resources import (
     NOTICE_RESPONSIBILITY,
     NOTICE_RESPONSIBILITY_VERSION,
-    Manifest,
     OrganizationDocument,
     PersonaDocument,
     stored,
@@ -21,6 +21,7 @@ from schemas.resources import (
 from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.provision_strategy import apply_strategy
 
 _NEW_ORGANIZATION = text(
     "INSERT INTO organizations (name, spec) VALUES (:name, CAST(:spec AS jsonb)) ON CONFLICT (name) DO NOTHING "
@@ -70,8 +71,9 @@ class Provision:
         async with self._db.transaction() as connection:
             org, result = await _organization(connection, organization, own, who)
             results = await _personas(Batch(connection, org, who), personas)
+            results |= await apply_strategy(connection, org, who, manifest)
         applied = [
-            Applied(kind=item.kind, name=item.name, result=result if item is own else results[item.name])
+            Applied(kind=item.kind, name=item.name, result=result if item is own else results[item.kind, item.name])
             for item in manifest.resources
         ]
         return ApplyOut(organization=organization, resources=applied)
@@ -122,12 +124,13 @@ async def _organization(
     return row.id, Change.UPDATED
 
 
-async def _personas(batch: Batch, documents: list[PersonaDocument]) -> dict[str, Change]:
+async def _personas(batch: Batch, documents: list[PersonaDocument]) -> dict[tuple[str, str], Change]:
     names = [document.name for document in documents]
     rows = await batch.connection.execute(_PERSONAS, {"org": batch.org, "names": names})
     known = {row.name: (row.id, row.spec) for row in rows}
     return {
-        document.name: await _persona(batch, document, *known.get(document.name, (None, {}))) for document in documents
+        (document.kind, document.name): await _persona(batch, document, *known.get(document.name, (None, {})))
+        for document in documents
     }
 
 

@@ -1,6 +1,6 @@
 """What a run decided is kept, if it still holds: decided again under the lock, against what the contact wrote since."""
 
-from pipelines.delivery import notice
+from pipelines.delivery import notice, window
 from pipelines.text import storable
 from schemas.claims import Claim, Held, Lost, Recorded, Requeued
 from schemas.conversation import BubbleKind
@@ -25,6 +25,7 @@ WITH held AS (
   UPDATE jobs
   SET state = 'held', queue = 'send', note = :note, crashes = 0, tries = 0, parked_until = NULL, lease_until = NULL,
       leased_by = NULL, fence = fence + 1, on_hold = :draft, code = NULL, reason = NULL,
+      rules = CAST(:rules AS json), control_window = CAST(:own_window AS double precision),
       due_at = CASE WHEN :draft THEN NULL ELSE clock_timestamp() + make_interval(secs => :control_window) END,
       dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND fence = :fence AND state = 'running'
@@ -65,7 +66,9 @@ async def record(tx: Transaction, claim: Claim, decision: Decision) -> Recorded:
         return await _hold(tx, conversation, job, look, claim, decision)
     if isinstance(decision, Silence):
         return await silences.end(tx, conversation, job, claim, decision)
-    return await failures.fail(tx, conversation, job, decision.code, decision.reason, trace=decision.trace)
+    return await failures.fail(
+        tx, conversation, job, decision.code, decision.reason, trace=decision.trace, strategy=decision.strategy
+    )
 
 
 async def _mine(tx: Transaction, claim: Claim, conversation: Locked | None) -> Row | None:
@@ -96,8 +99,7 @@ async def _overtaken(
 
 async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, claim: Claim, reply: Reply) -> Held:
     spec = conversation.persona.spec
-    window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
-    draft = spec.autonomy == "draft"
+    waits = window.wait(spec, reply.strategy)
     bubbles = [(bubble.kind, storable(bubble.text)) for bubble in reply.bubbles]
     told = None
     if notice.is_due(spec.disclosure, look.noticed_at, conversation.now):
@@ -113,12 +115,14 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         run=claim.resume.run,
         note=reply.note,
         plan=reply.plan,
-        draft=draft,
-        control_window=window,
+        draft=waits.draft,
+        control_window=waits.seconds,
+        own_window=waits.seconds if waits.by_rule else None,
+        rules=steps.outcomes(reply.strategy),
         kinds=[kind.value for kind, _ in bubbles],
         texts=[words for _, words in bubbles],
         trace=steps.traced(reply.trace),
-        fast=window == 0 and not draft,
+        fast=waits.seconds == 0 and not waits.draft,
         cap=conversation.organization.spec.limits.in_flight,
         who="worker",
         why="decided",

@@ -137,6 +137,7 @@ def _job(row: Any, candidates: Iterable[Any], usage: UsageOut, simulated: bool) 
         candidates=_candidates(row, candidates),
         usage=usage,
         simulated=simulated,
+        rules=row.rules or [],
     )
 
 
