@@ -18,6 +18,7 @@ from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
@@ -74,6 +75,7 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         dead_letters=DeadLetters(snapshots),
         files=SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock),
         explain=Explain(snapshots),
+        dry_runs=DryRuns(snapshots),
         counter=Counter(database, clock.monotonic),
         redis=redis,
         doctor=Doctor(settings, Health(snapshots), redis),

@@ -1,7 +1,7 @@
 """Compiles conditions and asks them about a case. All contact with the CEL library is here."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import cel
 
 from pipelines.autoreply.strategy.check import check
-from pipelines.autoreply.strategy.tokens import CelFault
+from pipelines.autoreply.strategy.tokens import CelFault, tokens
 from pipelines.autoreply.strategy.variables import VARIABLES
 
 _PLACE = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?(.*)")
@@ -44,6 +44,33 @@ def compiled(expression: str) -> Condition:
         except (ValueError, RuntimeError) as error:
             raise pattern.fault("this pattern is no regular expression that can be used (RE2 syntax)") from error
     return Condition(program)
+
+
+def variables_of(expression: str) -> list[str]:
+    """The variables that an accepted expression looks at."""
+    return [name for name in cel.compile(expression).variables() if name in VARIABLES]
+
+
+def false_part(expression: str, seen: cel.Context) -> str:
+    """Of a compiled condition that does not hold, the first of the parts joined by && that does not."""
+    for part in _joined(expression):
+        if cel.compile(part).execute(seen) is False:
+            return part
+    return expression
+
+
+def _joined(expression: str) -> Iterator[str]:
+    """The parts between && outside of all brackets; the whole where || or ? : rule it."""
+    depth, begin, parts = 0, 0, []
+    for word in tokens(expression):
+        if word.kind == "mark":
+            depth += (word.text in "([{") - (word.text in ")]}")
+        if depth == 0 and word.text in ("||", "?"):
+            return
+        if depth == 0 and (word.text == "&&" or word.kind == "end"):
+            parts.append(expression[begin : word.start].strip())
+            begin = word.start + 2
+    yield from parts
 
 
 def context(values: Mapping[str, Any]) -> cel.Context:

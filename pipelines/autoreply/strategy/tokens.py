@@ -33,6 +33,8 @@ class Token:
     text: str
     line: int
     column: int
+    start: int
+    """Where it begins in the whole text."""
 
     @property
     def shown(self) -> str:
@@ -88,4 +90,4 @@ def tokens(expression: str) -> list[Token]:
 
 def _placed(expression: str, at: int, kind: str, text: str) -> Token:
     line = expression.count("\n", 0, at) + 1
-    return Token(kind, text, line, at - (expression.rfind("\n", 0, at) + 1) + 1)
+    return Token(kind, text, line, at - (expression.rfind("\n", 0, at) + 1) + 1, at)

@@ -7,6 +7,7 @@ from pipelines.autoreply.strategy.conditions import compiled
 from pipelines.autoreply.strategy.tokens import CelFault
 from pipelines.delivery import notice
 from pipelines.llm.models import UnknownModel, parse_route
+from schemas.dry_run import RuleDraft
 from schemas.errors import Invalid
 from schemas.manifest import Document, Manifest
 from schemas.resources import OrganizationDocument, PersonaDocument
@@ -33,7 +34,7 @@ def _faults(item: Document) -> Iterator[Fault]:
     elif isinstance(item, PersonaDocument):
         yield from _notices(item)
     elif isinstance(item, RuleDocument):
-        yield from _rule(item)
+        yield from rule_faults(item)
 
 
 def _routes(organization: OrganizationDocument) -> Iterator[Fault]:
@@ -52,7 +53,7 @@ def _notices(persona: PersonaDocument) -> Iterator[Fault]:
             yield f"disclosure.texts.{language}", "says nothing: a notice tells contacts that an AI writes"
 
 
-def _rule(rule: RuleDocument) -> Iterator[Fault]:
+def rule_faults(rule: RuleDocument | RuleDraft) -> Iterator[Fault]:
     try:
         compiled(rule.when)
     except CelFault as fault:

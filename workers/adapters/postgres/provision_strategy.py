@@ -1,7 +1,7 @@
 """Rules and intents of a batch: stored, held against what they name, and counted as a new version of the strategy."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import text
@@ -11,7 +11,7 @@ from schemas.answers import Change
 from schemas.errors import Invalid
 from schemas.manifest import Manifest
 from schemas.resources import stored
-from schemas.strategy import MAX_RULES, IntentDocument, RuleDocument
+from schemas.strategy import MAX_RULES, IntentDocument, RuleDocument, RuleSpec
 from workers.adapters.postgres.audit import write_audit
 
 Spec = dict[str, Any]
@@ -27,7 +27,7 @@ _KEEP = {
     )
     for table in ("rules", "intents")
 }
-_NAMES = text(
+NAMES = text(
     "SELECT ARRAY(SELECT name FROM rules WHERE org_id = :org) AS rules, "
     "ARRAY(SELECT name FROM intents WHERE org_id = :org) AS intents, "
     "ARRAY(SELECT name FROM personas WHERE org_id = :org) AS personas"
@@ -80,14 +80,12 @@ async def _keep(
 
 async def _refuse_strangers(connection: AsyncConnection, org: int, manifest: Manifest) -> None:
     """After all of the batch is stored, so that its documents may name each other in any order."""
-    there = (await connection.execute(_NAMES, {"org": org})).one()
-    known = {"rule": set(there.rules), "intent": set(there.intents), "persona": set(there.personas)}
+    there = (await connection.execute(NAMES, {"org": org})).one()
     errors = [
-        {"field": f"resources.{n}.{field}", "message": f"there is no {kind} {name!r} in this organisation or batch"}
+        {"field": f"resources.{n}.{field}", "message": message}
         for n, item in enumerate(manifest.resources)
         if isinstance(item, RuleDocument)
-        for field, kind, name in _named(item)
-        if name not in known[kind]
+        for field, message in strangers(item, there)
     ]
     if errors:
         raise Invalid(f"not accepted: {', '.join(error['field'] for error in errors)}", errors)
@@ -101,7 +99,15 @@ def _refuse_too_many(rules: Sequence[str], manifest: Manifest) -> None:
         raise Invalid("too many rules", [{"field": f"resources.{last}.kind", "message": message}])
 
 
-def _named(rule: RuleDocument) -> Named:
+def strangers(rule: RuleSpec, there: Any, drafts: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """(field, sentence) of each name that nothing has. `there` is a row of `NAMES`, `drafts` are rules beside it."""
+    known = {"rule": {*there.rules, *drafts}, "intent": set(there.intents), "persona": set(there.personas)}
+    for field, kind, name in _named(rule):
+        if name not in known[kind]:
+            yield field, f"there is no {kind} {name!r} in this organisation or batch"
+
+
+def _named(rule: RuleSpec) -> Named:
     if rule.persona is not None:
         yield "persona", "persona", rule.persona
     yield from (("excludes", "rule", name) for name in rule.excludes)

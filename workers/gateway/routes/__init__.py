@@ -14,6 +14,7 @@ from workers.gateway.routes import (
     keys,
     messages,
     queues,
+    rules,
 )
 
 ROUTERS = (
@@ -25,6 +26,7 @@ ROUTERS = (
     dead_letters.router,
     files.router,
     queues.router,
+    rules.router,
     explain.router,
     doctor.router,
     apply.router,
