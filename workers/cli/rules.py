@@ -36,10 +36,12 @@ def dry_run(
     terminal = Terminal()
     if as_json:
         return terminal.json(found)
-    counts = [
-        (r["rule"], "yes" if r["enabled"] else "", r["applied"], r["dropped"], r["not_matched"]) for r in found["rules"]
-    ]
-    terminal.table(("rule", "enabled", "applied", "dropped", "not matched"), counts)
+    if terminal.console:  # in a pipe, lines of one kind only
+        counts = [
+            (r["rule"], "yes" if r["enabled"] else "", r["applied"], r["dropped"], r["not_matched"])
+            for r in found["rules"]
+        ]
+        terminal.table(("rule", "enabled", "applied", "dropped", "not matched"), counts)
     rows = [
         (item["job"], item["conversation"], outcome["rule"], outcome["outcome"], outcome.get("reason") or "")
         for item in found["items"]

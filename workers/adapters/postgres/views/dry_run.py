@@ -42,14 +42,17 @@ SELECT j.id, j.trigger, j.inbound_seq, j.instruction, c.id AS conversation_id, c
                    ORDER BY a.id DESC LIMIT 1), 0) AS covered,
        j.state IN ('sent', 'silent')
          OR EXISTS (SELECT 1 FROM candidates k WHERE k.job_id = j.id AND k.state = 'sent') AS answered
-FROM ({newest}) j
+FROM (
+  SELECT n.* FROM ({newest}) n JOIN conversations nc ON nc.id = n.conversation_id
+  WHERE n.kind <> 'delivery' AND (CAST(:persona AS bigint) IS NULL OR nc.persona_id = CAST(:persona AS bigint))
+  ORDER BY n.id DESC LIMIT :limit
+) j
 JOIN conversations c ON c.id = j.conversation_id
 JOIN organizations o ON o.id = j.org_id
 JOIN personas p ON p.id = c.persona_id
 JOIN contacts ct ON ct.id = c.contact_id
-WHERE j.kind <> 'delivery' AND ct.erased_at IS NULL
-  AND (CAST(:persona AS bigint) IS NULL OR c.persona_id = CAST(:persona AS bigint))
-ORDER BY j.id DESC LIMIT :limit
+WHERE ct.erased_at IS NULL
+ORDER BY j.id DESC
 """
 _RUNS_OF_ALL = text(_RUNS.format(newest=_NEWEST))
 _RUNS_OF_ONE = text(_RUNS.format(newest=_OF_CONVERSATION))
