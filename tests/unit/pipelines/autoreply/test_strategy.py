@@ -141,6 +141,20 @@ def test_what_a_fallen_rule_had_excluded_comes_back() -> None:
     assert told(found)["b"] == ("applied", None)
 
 
+def test_the_rule_with_the_least_say_falls_first_so_that_others_are_whole_again() -> None:
+    found = outcome(
+        {
+            "top": rule(priority=9, excludes=["d"]),
+            "a": rule(priority=8, requires=["c"]),
+            "b": rule(priority=7, requires=["d"], excludes=["c"]),
+            "c": rule(priority=6),
+            "d": rule(priority=5),
+        }
+    )
+
+    assert [one.rule for one in found.rules if one.outcome == "applied"] == ["top", "a", "c"]
+
+
 NAMES = ["a", "b", "c", "d", "e", "f"]
 NAME_LISTS = st.lists(st.sampled_from([*NAMES, "absent"]), max_size=3, unique=True)
 RULES = st.dictionaries(

@@ -165,7 +165,13 @@ def test_an_unknown_zone_out_of_a_profile_changes_nothing_and_nothing_is_logged(
     assert (caplog.records, capfd.readouterr().err) == ([], "")
 
 
-HUGE = {"list": ["x" * 50] * 50_000, "text": "y" * 1_000_000, "deep": [[[[[[[[["z"]]]]]]]]], "n": 10**30}
+HUGE = {
+    "list": ["x" * 50] * 50_000,
+    "text": "y" * 1_000_000,
+    "deep": [[[[[[[[["z"]]]]]]]]],
+    "map": {str(n): n for n in range(999)},
+    "n": 10**30,
+}
 COSTLY = [
     "+".join(["contact.profile.list"] * 60) + " == []",
     "(" + "+".join(["contact.profile.list"] * 60) + ").exists(x, x == 'none' || x.contains('yz'))",
@@ -189,6 +195,7 @@ def test_a_profile_is_seen_by_its_beginning() -> None:
     profile = values(a_case(contact={"profile": HUGE}))["contact"]["profile"]
 
     assert (len(profile["list"]), len(profile["text"]), profile["n"]) == (MAX_ITEMS, MAX_TEXT, 2**63 - 1)
+    assert len(profile["map"]) == MAX_ITEMS
     assert "z" not in str(profile["deep"])
 
 
