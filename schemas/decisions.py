@@ -56,7 +56,8 @@ class Silence:
     paused_until: datetime | None = None
     follow_up_at: datetime | None = None
     trace: tuple[TraceItem, ...] = ()
-    strategy: Resolved = NO_STRATEGY
+    strategy: Resolved | None = None
+    """None: it was decided before any rule was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Failure:
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
     """The call that was in flight, when there was one."""
-    strategy: Resolved = NO_STRATEGY
+    strategy: Resolved | None = None
 
 
 @dataclass(frozen=True, slots=True)

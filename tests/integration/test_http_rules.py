@@ -251,3 +251,28 @@ async def test_a_window_set_by_a_rule_is_the_one_that_a_released_draft_gets(data
         seconds = await scene.one("SELECT extract(epoch FROM due_at - clock_timestamp()) FROM jobs")
 
     assert 480 < seconds <= 500
+
+
+@pytest.mark.parametrize(
+    ("between", "standing"),
+    [
+        (Silence(SilenceReason.BOT_LOOP), ("hello",)),
+        (Silence(SilenceReason.LEFT_ON_READ, strategy=Resolved()), ()),
+    ],
+    ids=["stopped before rules were asked", "a run in which it did not hold"],
+)
+async def test_once_stands_until_a_run_in_which_it_did_not_hold(
+    between: Silence, standing: tuple[str, ...], database_url: str
+) -> None:
+    fired = Resolved(rules=(RuleOutcome(rule="hello", outcome="applied", standing=True),))
+    async with a_scene(database_url) as scene:
+        await scene.say()
+        await scene.decide(replace(a_reply("salut"), strategy=fired))
+        await scene.send()
+        await scene.say()
+        await scene.decide(between)
+        await scene.say()
+        claim = await scene.claim()
+
+    assert claim is not None
+    assert claim.case.standing_rules == standing

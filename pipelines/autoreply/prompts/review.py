@@ -72,7 +72,7 @@ _SPEAKERS = {Author.CONTACT: "contact", Author.AI: "persona", Author.OPERATOR: "
 def question(case: Case, profile: str, bubbles: Iterable[Bubble], strategy: Resolved = NO_STRATEGY) -> str:
     """What the reviewer is asked: profile, messages, candidates. What the team's strategy says counts as given."""
     parts = [wrapped(Source.PROFILE, profile)] if profile else []
-    parts += ["\n".join(lines)] if (lines := strategy_lines(strategy)) else []
+    parts += ["\n".join(lines)] if (lines := strategy_lines(strategy, for_agent=False)) else []
     parts.append("Newest messages:\n" + _messages(case))
     candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} for n, b in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))

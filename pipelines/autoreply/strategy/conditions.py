@@ -108,6 +108,8 @@ def _zoned(read: Callable[[datetime], int]) -> Callable[..., int]:
 def _why(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"there is no {error.args[0]!r}; ask has(…) first"
+    if isinstance(error, OverflowError):
+        return "a number or a time in it is too large"
     first = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
     return f"{first[:1].lower()}{first[1:200]}" or type(error).__name__
 

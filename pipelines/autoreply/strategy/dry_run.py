@@ -13,6 +13,7 @@ from schemas.strategy import IntentSpec, Resolved, RuleOutcome, RuleSpec, Strate
 
 ASSUMED = [
     "the profile, the plan, the persona and the organisation are as they are now",
+    "conversation.replies counts the bubbles that the window shows",
     "conversation.replies_last_minute and conversation.vocals_today are 0",
 ]
 CHANGING = frozenset({"message", "now", "conversation"})

@@ -68,7 +68,7 @@ async def fail(
         who="worker",
         facts=facts(code=code.value),
         trace=traced(trace),
-        rules=None if strategy is None else outcomes(strategy),
+        rules=outcomes(strategy),
         body=bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now),
         dead=CODES[code].dead_letter,
         source="job" if delivery is None else "delivery",

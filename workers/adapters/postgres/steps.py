@@ -65,9 +65,11 @@ SELECT due_at FROM queued
 """)
 
 
-def outcomes(strategy: Resolved) -> str:
-    """What became of the rules, as the job keeps it. A run without rules has an empty list: it is one more in which
-    none held."""
+def outcomes(strategy: Resolved | None) -> str | None:
+    """What became of the rules, as the job keeps it. A run in which none matched keeps an empty list: it is one more
+    in which none held. None: they were not asked."""
+    if strategy is None:
+        return None
     return json.dumps([rule.model_dump(mode="json", exclude_defaults=True) for rule in strategy.rules])
 
 

@@ -84,7 +84,13 @@ def ask(expression: str, **case: Any) -> bool | str:
     return compiled(expression).holds(context(values(a_case("Tu as une photo ?", **case))))
 
 
-PROFILE = {"total_spent": "35.00", "tags": ["vip", "night"], "orders": [{"sum": 3}, {"sum": 12.5}], "nick": None}
+PROFILE = {
+    "total_spent": "35.00",
+    "tags": ["vip", "night"],
+    "big": 2**63 - 1,
+    "orders": [{"sum": 3}, {"sum": 12.5}],
+    "nick": None,
+}
 TRUE = [
     "contact.id == 'fan-7' && contact.name == 'Léo' && contact.locale.startsWith('fr')",
     "double(contact.profile.total_spent) > 30",
@@ -119,6 +125,7 @@ def test_what_a_condition_may_ask(expression: str) -> None:
             "no such overload: the operation is not defined for the given operand types",
         ),
         ("contact.profile.tags", "it is neither true nor false but a list"),
+        ("contact.profile.big + 2 > 1", "a number or a time in it is too large"),
         ("message.count / 0 == 1", "division by zero in CEL expression"),
     ],
 )

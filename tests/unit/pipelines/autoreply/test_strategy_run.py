@@ -103,6 +103,7 @@ async def test_a_rule_cannot_wake_a_persona_that_is_off_and_can_silence_one_that
     assert isinstance(woken, Silence)
     assert isinstance(silenced, Silence)
     assert (woken.reason, woken.detail) == (SilenceReason.AUTONOMY_OFF, "the persona's autonomy is off")
+    assert woken.strategy is None
     assert (silenced.reason, silenced.detail) == (
         SilenceReason.AUTONOMY_OFF,
         "rule quiet sets the autonomy to off",
