@@ -8,6 +8,7 @@ from typing import Any
 
 from schemas.ids import CandidateId, ContactId, ConversationId, JobId, OrgId, PersonaId
 from schemas.resources import OrganizationSpec, PersonaSpec
+from schemas.strategy import NO_DOCUMENTS, StrategyDocuments
 
 
 class Author(StrEnum):
@@ -127,3 +128,6 @@ class Case:
     """Voice bubbles to this contact that left within 24 hours, or wait in another conversation's reply."""
     paused_until: datetime | None = None
     money: MoneyFacts = MoneyFacts()
+    strategy: StrategyDocuments = NO_DOCUMENTS
+    standing_rules: tuple[str, ...] = ()
+    """Rules with `once` that have fired, and whose condition has held in every run that was answered since."""

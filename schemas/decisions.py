@@ -9,6 +9,7 @@ from schemas.conversation import BubbleKind
 from schemas.errors import Code, FailureKind
 from schemas.honesty import Alarm
 from schemas.llm import SettledCall
+from schemas.strategy import NO_STRATEGY, Resolved
 
 
 class SilenceReason(StrEnum):
@@ -43,6 +44,8 @@ class Reply:
     call: SettledCall | None = None
     flag: str | None = None
     """Why a person should look although it is sent: a machine token."""
+    strategy: Resolved = NO_STRATEGY
+    """Also how it waits: its autonomy and window come before the persona's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Silence:
     flag: str | None = None
     alarm: Alarm | None = None
     """What the contact said that closes all their conversations."""
+    strategy: Resolved | None = None
+    """None: it was decided before any rule was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class Failure:
     prepared: tuple[Bubble, ...] = ()
     """True replies that a person may send with one click. Nothing sends them by itself."""
     alarm: Alarm | None = None
+    strategy: Resolved | None = None
 
 
 @dataclass(frozen=True, slots=True)

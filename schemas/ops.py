@@ -1,6 +1,6 @@
 """What the person on call asks and is told: the facts behind "why no answer?", and the answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -86,6 +86,8 @@ class JobFacts:
     tries: int = 0
     parked_until: datetime | None = None
     ended_at: datetime | None = None
+    rules: Sequence[Mapping[str, Any]] = ()
+    """Of the strategy: those that matched in its run, and what became of them."""
 
 
 @dataclass(frozen=True, slots=True)

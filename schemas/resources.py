@@ -27,7 +27,6 @@ from pydantic import (
 )
 
 from schemas.channels import Channel
-from schemas.documents import KnowledgeDocument
 from schemas.llm import Task
 from schemas.spec import STRICT, Locale, Name
 from schemas.speech import SpeechFailed, Voice
@@ -276,18 +275,9 @@ class PersonaDocument(PersonaSpec):
         return record
 
 
-Document = Annotated[OrganizationDocument | PersonaDocument | KnowledgeDocument, Field(discriminator="kind")]
-
-
-class Manifest(Spec):
-    """The body of `POST /v1/apply`."""
-
-    resources: list[Document] = Field(min_length=1, max_length=1000)
-
-
 def stored(document: BaseModel) -> dict[str, Any]:
     """A document as it is kept: JSON, secrets in clear (the database is the vault), without kind and name."""
-    kept = document.model_dump(mode="json", exclude={"kind", "name"})
+    kept = document.model_dump(mode="json", by_alias=True, exclude={"kind", "name"})
     webhook = getattr(document, "webhook", None)
     if webhook is not None:
         kept["webhook"]["secret"] = webhook.secret.get_secret_value()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from pipelines.agent import steps
 from pipelines.agent.trace import Trace
@@ -81,7 +82,10 @@ class Calls:
         timer: Timer,
         trace: Trace,
         gate: Gate,
+        settled: Mapping[str, Any] | None = None,
     ) -> None:
+        """`settled`: what was decided for the whole run, JSON; kept with its first step."""
+        self._settled = settled
         self._resume = resume
         self._keep = keep
         self._models = models
@@ -174,7 +178,7 @@ class Calls:
         self, task: Task, sent: Sequence[Block], answer: ModelAnswer, settled: SettledCall, next_task: Task | None
     ) -> None:
         self._reserved = self._reservation_after(answer, next_task)
-        content = steps.encode(sent, answer)
+        content = steps.encode(sent, answer, self._settled if self._trace.n == 1 else None)
         step = Step(self._trace.n, task, content, settled, self._timer.active, self._trace.take())
         if await self._keep(step, self._reserved) is not Kept.FRESH:
             raise RunTakenAway

@@ -79,7 +79,7 @@ class Execution(Generic[S]):
             unknown = isinstance(item, Barred) and item.unknown
             self._trace.tool(item.call.name, item.call.args, text, refused=refused, unknown=unknown)
             results.append(ToolResult(item.call.id, text, is_error=refused))
-            self._counts.judged(refused=refused)
+            self._counts.judged(item.call.name, refused=refused)
             if halt := guards.too_many_refusals(self._counts, self._limits):
                 return halt
             if self._state.ended:

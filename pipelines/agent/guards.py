@@ -29,6 +29,10 @@ class Counts:
     refused: int = 0
     cuts: int = 0
     nudged: bool = False
+    reminded: bool = False
+    """It was told once what the reply it ended still lacks."""
+    accepted: set[str] = field(default_factory=set)
+    """Tools that were used without being refused."""
     told_of_cut: bool = False
     """A turn was cut with bubbles already queued, and the agent was told so."""
     _calls: Counter[str] = field(default_factory=Counter)
@@ -57,8 +61,10 @@ class Counts:
         self._calls.subtract(self._queued)
         self._queued.clear()
 
-    def judged(self, *, refused: bool) -> None:
+    def judged(self, name: str, *, refused: bool) -> None:
         self.refused = self.refused + 1 if refused else 0
+        if not refused:
+            self.accepted.add(name)
 
 
 def _key(name: str, args: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """One agent at work: ask the model, carry out its tools, tell it the results, until it ends its turn or must stop."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
@@ -56,6 +56,8 @@ class Assignment:
     opening: tuple[Block, ...]
     build: Callable[[CallId, Model, Sequence[Message], tuple[ToolSpec, ...]], ModelRequest]
     expects_review: bool = False
+    lacks: Callable[[Set[str]], str | None] = lambda used: None
+    """What to tell the agent once when it ends its turn with a reply and has used these tools; None: it is complete."""
 
 
 class Agent(Generic[S]):
@@ -82,6 +84,11 @@ class Agent(Generic[S]):
         self._messages: list[Message] = []
         self._new: list[Block] = list(assignment.opening)
         self._correcting = False
+
+    @property
+    def used(self) -> Set[str]:
+        """The tools it has used so far, refused calls aside."""
+        return self._counts.accepted
 
     @property
     def may_go_on(self) -> bool:
@@ -113,7 +120,21 @@ class Agent(Generic[S]):
             return await self._execute(answer)
         if answer.calls:
             return self._tell_of_the_cut(answer)
-        return Finish.SENDABLE if self._state.sendable else self._nudge()
+        return self._reply_ended() if self._state.sendable else self._nudge()
+
+    def _reply_ended(self) -> Finish | None:
+        reminder = self._reminder(may_ask=self.may_go_on)
+        if reminder is None:
+            return Finish.SENDABLE
+        self._counts.reminded = True
+        self._trace.note("the reply ended without all that it must have", told=reminder)
+        self._new.append(Text(reminder))
+        return None
+
+    def _reminder(self, *, may_ask: bool) -> str | None:
+        if self._counts.reminded or not may_ask:
+            return None
+        return self._assignment.lacks(self._counts.accepted)
 
     async def _execute(self, answer: ModelAnswer) -> Finish | Halt | None:
         results = await self._execution.turn(answer.calls, self._calls.saved_results(), self._timer.remaining)
@@ -166,7 +187,7 @@ class Agent(Generic[S]):
         if answer.stop is Stop.REFUSED:
             return None
         asks = answer.calls and not self._cut_is_the_end(answer)
-        if asks or not self._state.sendable:
+        if asks or not self._state.sendable or self._reminder(may_ask=self._another_allowed):
             return Task.REPLY if self._another_allowed else None
         return Task.REVIEW if self._assignment.expects_review else None
 

@@ -4,7 +4,7 @@ The text is pure ASCII, so any string survives any store; the order of keys is t
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +20,24 @@ class Exchange:
     answer: ModelAnswer
 
 
-def encode(sent: Sequence[Block], answer: ModelAnswer) -> str:
-    kept = {
+def encode(sent: Sequence[Block], answer: ModelAnswer, settled: Mapping[str, Any] | None = None) -> str:
+    """`settled`: what was decided for the whole run before its first call, kept with that call."""
+    kept: dict[str, Any] = {
         "sent": [_sent(block) for block in sent],
         "answer": list(answer.content),
         "stop": answer.stop.value,
         "provider": answer.model.provider,
         "model": answer.model.name,
     }
+    if settled:
+        kept["settled"] = settled
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=True)
+
+
+def settled(content: str) -> dict[str, Any]:
+    """What was decided for the run whose first step this is; empty when nothing was."""
+    found: dict[str, Any] = json.loads(content).get("settled", {})
+    return found
 
 
 def decode(content: str) -> Exchange:

@@ -10,20 +10,25 @@ from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.parting import parted
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.autoreply.silence import silence_of
+from pipelines.autoreply.strategy.tools import lacking
 from pipelines.autoreply.validation import Verdict
 from schemas.agent import AgentParameters
 from schemas.channels import Channel
 from schemas.conversation import Case
 from schemas.decisions import Bubble, Failure, Reply, Silence
 from schemas.errors import Code
+from schemas.strategy import NO_STRATEGY, Resolved
 
 Composed = Reply | Silence | Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
+    """`lacking`: tools that the strategy requires and this reply has not used."""
+
     bubbles: tuple[Bubble, ...]
     verdict: Verdict
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -36,6 +41,7 @@ class Composition:
     trace: Trace
     flag: str | None = None
     """Why a person should look, whatever the run decides."""
+    strategy: Resolved = NO_STRATEGY
     versions: list[Version] = field(default_factory=list)
 
     async def compose(self) -> Composed:
@@ -47,7 +53,8 @@ class Composition:
                 return self._failure(verdict)
             if verdict.critical:
                 return self._failure(Halt(Code.CRITICAL_REVIEW, verdict.critical.rule))
-            self.versions.append(Version(tuple(self.draft.bubbles), verdict))
+            lacks = lacking(self.strategy, self.draft.bubbles, self.agent.used)
+            self.versions.append(Version(tuple(self.draft.bubbles), verdict, tuple(lacks)))
             if not verdict.issues:
                 return self._reply(self.versions[-1], None)
             if len(self.versions) > self.limits.max_validation_passes:
@@ -78,10 +85,17 @@ class Composition:
         return self._reply(best, note)
 
     def _reply(self, version: Version, note: str | None) -> Reply:
+        """One that lacks what the strategy requires waits for a person, who may find it right all the same."""
         webhook = self.case.organization.spec.webhook
         channel = Channel.WEBHOOK if webhook is None else webhook.channel
         bubbles = parted(version.bubbles, channel, self.trace)
-        return Reply(bubbles, self.draft.plan, note, self.trace.take(), flag=self.flag)
+        strategy = self.strategy
+        if version.lacking:
+            lacks = f"the strategy requires {', '.join(version.lacking)}, which this reply lacks: it waits for a person"
+            self.trace.note(lacks)
+            note = f"{note}; {lacks}" if note else lacks
+            strategy = strategy.model_copy(update={"autonomy": "draft"})
+        return Reply(bubbles, self.draft.plan, note, self.trace.take(), flag=self.flag, strategy=strategy)
 
     def _failure(self, halt: Halt) -> Failure:
         self.trace.guard(halt.code, halt.rule)

@@ -1,9 +1,12 @@
 """Reasons not to answer that need no model."""
 
+from dataclasses import replace
+
 from schemas.agent import TraceItem, TraceKind
 from schemas.conversation import Author, Case, Trigger, Turn
 from schemas.decisions import Silence, SilenceReason
 from schemas.errors import Code
+from schemas.strategy import Resolved
 
 
 def closed(case: Case) -> Silence | None:
@@ -17,6 +20,14 @@ def closed(case: Case) -> Silence | None:
         rule = f"{case.replies_last_minute} replies within a minute, at most {limit} (replies_per_minute)"
         return _silence(case, SilenceReason.BOT_LOOP, rule)
     return None
+
+
+def closed_by_rule(case: Case, strategy: Resolved) -> Silence | None:
+    """A rule may stop an answer as the persona can. What the persona stops is stopped before any rule is asked."""
+    if strategy.autonomy != "off":
+        return None
+    silence = _silence(case, SilenceReason.AUTONOMY_OFF, f"rule {strategy.autonomy_by} sets the autonomy to off")
+    return replace(silence, strategy=strategy)
 
 
 def _something_to_answer(case: Case) -> bool:

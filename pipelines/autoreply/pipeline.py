@@ -1,9 +1,9 @@
 """From a conversation to a decision about it. Read top to bottom: each line may end the run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from pipelines.agent import parameters
+from pipelines.agent import parameters, steps
 from pipelines.agent.calls import CallFailed, Calls, RunTakenAway, Timer
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
@@ -14,6 +14,10 @@ from pipelines.autoreply.draft import Draft, Recall
 from pipelines.autoreply.money import withheld
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
+from pipelines.autoreply.strategy.resolve import resolve
+from pipelines.autoreply.strategy.strategy import compiled_strategy
+from pipelines.autoreply.strategy.tools import disabled
+from pipelines.autoreply.tools import TOOL_NAMES
 from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
@@ -22,11 +26,12 @@ from pipelines.memory.switch import may_recall
 from pipelines.ports import ChatModel, Clock, Gate, Keep, Memory, PriceTable
 from schemas.agent import AgentParameters, Resume
 from schemas.conversation import Case
-from schemas.decisions import Decision, Failure, Parked, Stopped
+from schemas.decisions import Decision, Failure, Parked, Silence, Stopped
 from schemas.errors import Code, FailureKind
 from schemas.llm import Model, Task
 from schemas.memory import Asker
 from schemas.settings import Settings
+from schemas.strategy import Resolved
 
 _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 """The same request would fail again."""
@@ -51,11 +56,18 @@ class ReplyPipeline:
         """Never raises for what a provider or a model does; `keep` saves the run as it goes."""
         if (end := stops.stopped(case) or gate.closed(case)) is not None:
             return end
+        strategy = _strategy(case, resume)
+        if silence := gate.closed_by_rule(case, strategy):
+            return silence
+        decision = await self._answer(case, resume, keep, strategy)
+        return replace(decision, strategy=strategy) if isinstance(decision, Silence | Failure) else decision
+
+    async def _answer(self, case: Case, resume: Resume, keep: Keep, strategy: Resolved) -> Decision:
         limits = parameters.resolve(self.settings, case.organization.spec.agent, case.persona.spec.agent)
         trace = Trace(self.clock)
         timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
         try:
-            composition = self._composition(case, resume, keep, limits, timer, trace)
+            composition = self._composition(case, resume, keep, limits, timer, trace, strategy)
             return await composition.compose()
         except RunTakenAway:
             return Stopped()
@@ -65,26 +77,35 @@ class ReplyPipeline:
             return _unanswered(failed, trace, timer)
 
     def _composition(
-        self, case: Case, resume: Resume, keep: Keep, limits: AgentParameters, timer: Timer, trace: Trace
+        self,
+        case: Case,
+        resume: Resume,
+        keep: Keep,
+        limits: AgentParameters,
+        timer: Timer,
+        trace: Trace,
+        strategy: Resolved,
     ) -> Composition:
-        calls = Calls(
-            resume, keep, self.models, Purse(self.prices, limits.max_tokens_per_turn), timer, trace, self.gate
-        )
+        purse = Purse(self.prices, limits.max_tokens_per_turn)
+        calls = Calls(resume, keep, self.models, purse, timer, trace, self.gate, strategy.kept())
         _note_switches(case, limits, trace)
+        _note_strategy(strategy, trace)
         caching = self.settings.prompt_caching_enabled
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
-        prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
+        prompt = ReplyPrompt.of(case, zone, limits, caching=caching, strategy=strategy)
         reviewed = limits.use_redaction_validation
         checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
         draft = Draft(checks, case.now, self._recall(case))
         kept_back = withheld(case)
         if kept_back.tools:
             trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
-        policy = ToolPolicy(kept_back.tools, kept_back.reason, limits.hard_remove_disabled_tools)
-        agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace, policy)
+        kept = dict.fromkeys(kept_back.tools, kept_back.reason)
+        policy = ToolPolicy(disabled(strategy) | kept, limits.hard_remove_disabled_tools)
+        model = self._model(case, calls)
+        agent = reply_agent(prompt, model, draft, calls, timer, limits, trace, policy, strategy)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
-        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
-        return Composition(case, agent, draft, reviewer, limits, trace, kept_back.flag)
+        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, strategy)
+        return Composition(case, agent, draft, reviewer, limits, trace, kept_back.flag, strategy)
 
     def _recall(self, case: Case) -> Recall | None:
         """Bound to who is asking: no argument of the model can name another one."""
@@ -101,6 +122,20 @@ class ReplyPipeline:
         if before is not None and before.provider in self.models:
             return before
         return self.routes.pick(Task.REPLY, case.organization.spec.models)
+
+
+def _strategy(case: Case, resume: Resume) -> Resolved:
+    """Decided once for a run: a resumed one keeps its palette and what it was told, whatever was applied since."""
+    if resume.steps:
+        return Resolved.model_validate(steps.settled(resume.steps[0].content), strict=False)
+    found = resolve(compiled_strategy(case.strategy), case, TOOL_NAMES, case.standing_rules)
+    return found.model_copy(update={"rules": tuple(rule for rule in found.rules if rule.outcome != "not_matched")})
+
+
+def _note_strategy(strategy: Resolved, trace: Trace) -> None:
+    if strategy.rules:
+        applied = [rule.rule for rule in strategy.rules if rule.outcome == "applied"]
+        trace.note(f"strategy: {', '.join(applied) or 'no rule'} applied", **strategy.kept())
 
 
 def _note_switches(case: Case, limits: AgentParameters, trace: Trace) -> None:

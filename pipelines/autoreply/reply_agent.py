@@ -13,6 +13,7 @@ from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.prompts import product
 from pipelines.autoreply.prompts.moment import context_block
 from pipelines.autoreply.prompts.persona import organisation_block, persona_block
+from pipelines.autoreply.strategy.tools import lacking, reminder
 from pipelines.autoreply.tools import palette
 from pipelines.llm.history import well_formed
 from pipelines.llm.layout import Kept, marked_messages, marked_system, sorted_tools
@@ -20,6 +21,7 @@ from schemas.agent import AgentParameters
 from schemas.conversation import Case
 from schemas.ids import CallId
 from schemas.llm import Message, Model, ModelRequest, Task, Text, ToolSpec
+from schemas.strategy import NO_STRATEGY, Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,14 @@ class ReplyPrompt:
     caching: bool
 
     @classmethod
-    def of(cls, case: Case, zone: ZoneInfo, limits: AgentParameters, *, caching: bool) -> "ReplyPrompt":
+    def of(
+        cls, case: Case, zone: ZoneInfo, limits: AgentParameters, *, caching: bool, strategy: Resolved = NO_STRATEGY
+    ) -> "ReplyPrompt":
         texts = [product.RULES, organisation_block(case.organization), persona_block(case.persona)]
         return cls(
             marked_system(texts, caching=caching),
             kept_messages(case, zone),
-            context_block(case, zone),
+            context_block(case, zone, strategy),
             limits.max_tokens_per_turn,
             caching,
         )
@@ -65,9 +69,14 @@ def reply_agent(
     limits: AgentParameters,
     trace: Trace,
     policy: ToolPolicy,
+    strategy: Resolved = NO_STRATEGY,
 ) -> Agent[Draft]:
     assignment = Assignment(
-        model, (Text(prompt.moment),), prompt.request, expects_review=limits.use_redaction_validation
+        model,
+        (Text(prompt.moment),),
+        prompt.request,
+        expects_review=limits.use_redaction_validation,
+        lacks=lambda used: reminder(lacking(strategy, draft.bubbles, used)),
     )
     tools = palette(recalls=draft.recall is not None)
     return Agent(assignment, tools, policy, draft, calls, timer, limits, trace)

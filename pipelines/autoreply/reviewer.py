@@ -21,6 +21,7 @@ from schemas.decisions import Bubble
 from schemas.errors import Code
 from schemas.ids import CallId
 from schemas.llm import Block, Message, Model, ModelAnswer, ModelRequest, Stop, Task, Text
+from schemas.strategy import NO_STRATEGY, Resolved
 
 ATTEMPTS = 2
 
@@ -34,6 +35,7 @@ class Reviewer:
     limits: AgentParameters
     trace: Trace
     caching: bool
+    strategy: Resolved = NO_STRATEGY
 
     async def judge(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
         """Honesty always; the rest when the review is on. Raises CallFailed, RunTakenAway."""
@@ -54,6 +56,7 @@ class Reviewer:
             self.case,
             profile_text(self.case) if self.case.contact.profile else "",
             bubbles,
+            self.strategy,
         )
 
         def request(call: CallId, _: Sequence[Block]) -> ModelRequest:

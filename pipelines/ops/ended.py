@@ -9,7 +9,7 @@ _SILENT = {
     "paused": "the agent paused the conversation",
     "nothing_to_answer": "there was nothing to answer: all was deleted, or only blanks",
     "bot_loop": "too many replies within a minute: probably two machines talk to each other",
-    "autonomy_off": "the persona's autonomy was off",
+    "autonomy_off": "autonomy was off, by the persona or by a rule",
     "gone": "the contact or the conversation is gone",
     "opted_out": "the contact wants no more messages",
 }

@@ -3,6 +3,10 @@
 Read top to bottom: what stops the AI for good comes before what only delays it.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from pipelines.ops import ended, waiting
 from schemas.claims import JobState
 from schemas.ops import Around, Cause, Explanation, Facts, MessageFacts, Subject
@@ -17,6 +21,19 @@ _NO_JOB = {
 
 
 def explain(facts: Facts, around: Around) -> Explanation:
+    """With the rules that matched in the job's run, since any of them may be the reason behind the reason."""
+    found = _explained(facts, around)
+    if facts.job is None or not facts.job.rules:
+        return found
+    return replace(found, facts={**found.facts, "rules": [_told(rule) for rule in facts.job.rules]})
+
+
+def _told(rule: Mapping[str, Any]) -> str:
+    because = f": {rule['reason']}" if rule.get("reason") else ""
+    return f"{rule['rule']} {rule['outcome']}{because}"
+
+
+def _explained(facts: Facts, around: Around) -> Explanation:
     if facts.message is not None and (found := _message(facts.message)) is not None:
         return found
     job = facts.job

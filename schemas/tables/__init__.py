@@ -12,6 +12,7 @@ from schemas.tables.people import (
     OrganizationRow,
     PersonaRow,
 )
+from schemas.tables.strategy import IntentRow, RuleRow
 from schemas.tables.sums import TallyRow, TotalRow
 from schemas.tables.talk import ConversationRow, MessageRow
 from schemas.tables.work import ChoreRow, JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
@@ -29,12 +30,14 @@ __all__ = [
     "DeliveryRow",
     "DocumentRow",
     "InstallationRow",
+    "IntentRow",
     "JobEventRow",
     "JobRow",
     "LedgerRow",
     "MessageRow",
     "OrganizationRow",
     "PersonaRow",
+    "RuleRow",
     "RunRow",
     "RunStepRow",
     "Table",

@@ -25,6 +25,7 @@ class OrganizationRow(Table):
     name: Mapped[Str]
     spec: Mapped[Facts]
     version: Mapped[Count]
+    strategy_version: Mapped[Count]
     webhook_disabled_at: Mapped[Moment | None]
     updated_at: Mapped[Stamp]
 

@@ -34,7 +34,8 @@ class JobRow(Due, Table):
 
     `inbound_seq`: what it answers. `pinned`: it stands, whatever comes in. `restarts`, `supersedes`: how often the
     contact overtook it. `tries`: failed model calls. `rest`: what is left of a countdown on hold. `claims`: shown as
-    attempts. `attention`: `open` or `dismissed`.
+    attempts. `attention`: `open` or `dismissed`. `rules`: what became of the strategy's rules in the run that decided.
+    `control_window`: seconds, where the strategy set them.
     """
 
     __tablename__ = "jobs"
@@ -59,6 +60,8 @@ class JobRow(Due, Table):
     reason: Mapped[Str | None]
     note: Mapped[Str | None]
     attention: Mapped[Str | None]
+    rules: Mapped[Bytes | None]
+    control_window: Mapped[float | None]
     instruction: Mapped[Str | None]
     created_at: Mapped[Stamp]
     ended_at: Mapped[Moment | None]

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from schemas.http import MessageIn
-from schemas.resources import Manifest
+from schemas.manifest import Manifest
 from workers.cli import manifest
 from workers.cli.app import app
 
@@ -65,7 +65,7 @@ def test_the_python_of_the_readme_compiles() -> None:
 def test_every_command_of_the_readme_exists() -> None:
     known = commands()
     told = re.findall(
-        r"\breplique ((?:jobs|keys) [a-z]+|[a-z]+)", "\n".join([*blocks("sh"), *re.findall("`.*?`", README)])
+        r"\breplique ((?:jobs|keys|rules) [a-z-]+|[a-z]+)", "\n".join([*blocks("sh"), *re.findall("`.*?`", README)])
     )
     assert {line for line in told if line not in known} == set()
     assert len(told) > 10

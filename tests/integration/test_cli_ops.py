@@ -77,3 +77,46 @@ def test_queues_are_one_line_each(shell: Shell, gateway: FakeGateway) -> None:
     assert shell("queues") == (0, "reply\t4\t2\t1\t2.0\n", "")
     code, out, _ = shell("queues", "--json")
     assert (code, json.loads(out)["items"]) == (0, [QUEUE])
+
+
+DRY_RUN = {
+    "looked_at": 1,
+    "rules": [{"rule": "vip", "enabled": False, "applied": 0, "dropped": 0, "not_matched": 1}],
+    "warnings": ["rule vip takes tools away depending on message"],
+    "assumed": ["the profile is as it is now"],
+    "items": [
+        {
+            "job": "job_7",
+            "conversation": "c-12",
+            "persona": "maya",
+            "at": "2026-11-30T10:00:00Z",
+            "rules": [{"rule": "vip", "outcome": "not_matched", "reason": "this does not hold: message.count > 5"}],
+        }
+    ],
+}
+
+
+def test_a_dry_run_of_rules_shows_which_fired_and_why_not(shell: Shell, gateway: FakeGateway, tmp_path: Path) -> None:
+    gateway.answers["POST /v1/rules/dry-run"] = (200, DRY_RUN)
+    (tmp_path / "rule.yaml").write_text("kind: Rule\nname: vip\nwhen: message.count > 5\nthen: {inject: x}\n")
+    code, out, err = shell("rules", "dry-run", "-f", "rule.yaml", "--rule", "other", "--conversation", "c-12")
+
+    assert (code, err) == (0, "rule vip takes tools away depending on message\n")
+    assert out.splitlines() == ["job_7\tc-12\tvip\tnot_matched\tthis does not hold: message.count > 5"]
+    assert gateway.asked[-1].body == {
+        "rules": ["other"],
+        "limit": 50,
+        "conversation": "c-12",
+        "rule": {"kind": "Rule", "name": "vip", "when": "message.count > 5", "then": {"inject": "x"}},
+    }
+    assert json.loads(shell("rules", "dry-run", "--json")[1]) == DRY_RUN
+
+
+def test_a_dry_run_tries_one_rule_of_a_file(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text("kind: Rule\nname: a\n---\nkind: Rule\nname: b\n")
+
+    assert shell("rules", "dry-run", "-f", "two.yaml") == (
+        1,
+        "",
+        "replique: two.yaml holds 2 documents; a dry run tries one Rule\n",
+    )

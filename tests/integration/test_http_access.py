@@ -33,6 +33,7 @@ ALLOWED = {
     "GET /v1/queues": {"ops", "admin"},
     "GET /v1/doctor": {"ops", "admin"},
     "GET /v1/explain/{id}": {"app", "operator", "ops", "admin"},
+    "POST /v1/rules/dry-run": {"operator", "admin"},
     "POST /v1/apply": {"admin"},
     "POST /v1/keys": {"admin"},
     "GET /v1/keys": {"admin"},
@@ -49,6 +50,7 @@ TAKE_BODY = {
     "POST /v1/jobs/{id}/regenerate",
     "PATCH /v1/candidates/{id}",
     "POST /v1/attention/{job}/dismiss",
+    "POST /v1/rules/dry-run",
     "POST /v1/apply",
     "POST /v1/keys",
 }

@@ -83,7 +83,7 @@ async def test_faults_are_named_by_field_and_nothing_is_kept(database_url: str) 
         {**ACME, "webhook": {"url": "https://x.test/in", "secret": "short"}, "models": {"replies": "x"}},
         {**MAYA, "agent": {"MaxIteration": 4}, "pacing": {"base_ms": -1}, "pipeline": "concierge"},
         {**MAYA, "name": "lea", "control_window_seconds": "45", "debounce": {"quiet_seconds": True}},
-        {"kind": "Rule", "name": "r"},
+        {"kind": "Spell", "name": "r"},
         {"name": "x"},
         {"kind": "Persona", "name": "no spaces"},
     ]

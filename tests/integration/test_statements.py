@@ -116,6 +116,26 @@ async def test_a_claim_of_a_new_run(database_url: str) -> None:
         assert len(claiming) == 7
 
 
+async def test_rules_are_loaded_once_for_each_version_of_them(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        spec = '{"when": "true", "then": {"inject": "x"}}'
+        await storage.rows(
+            "INSERT INTO rules (org_id, name, spec) VALUES (:org, 'r', :spec)", org=storage.org, spec=spec
+        )
+        await storage.rows("UPDATE organizations SET strategy_version = 1")
+        await storage.say()
+        with counted(storage) as first:
+            claim = await storage.claim()
+        await storage.transitions.record(claim, a_reply("un"))
+        await storage.say("m-2")
+        with counted(storage) as further:
+            again = await storage.claim()
+
+        assert list(again.case.strategy.rules) == ["r"]
+        assert again.case.strategy is claim.case.strategy
+        assert len(first) - len(further) == 1
+
+
 async def test_a_failed_attempt(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         await storage.hold("un")

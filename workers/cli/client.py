@@ -61,6 +61,9 @@ class Gateway:
     def explain(self, subject: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/explain/{_segment(subject)}")
 
+    def dry_run(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return self._call("POST", "/v1/rules/dry-run", wanted)
+
     def doctor(self) -> dict[str, Any]:
         return self._call("GET", "/v1/doctor")
 

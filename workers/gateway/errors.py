@@ -15,7 +15,7 @@ from starlette.routing import Match
 from schemas.errors import CODES, AppError, Code, Invalid
 
 PROBLEM = "application/problem+json"
-_KIND_TAGS = {"Organization", "Persona"}
+_KIND_TAGS = {"Organization", "Persona", "Rule", "Intent"}
 _OF_STATUS = {404: Code.GONE, 405: Code.METHOD, 413: Code.TOO_LARGE, 415: Code.MEDIA_TYPE}
 
 

@@ -11,6 +11,7 @@ from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.gateway.auth import Guard
@@ -33,6 +34,7 @@ class Parts:
     dead_letters: DeadLetters
     files: SignedFiles
     explain: Explain
+    dry_runs: DryRuns
     counter: Counter
     redis: Probe
     doctor: "Doctor"

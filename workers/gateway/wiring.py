@@ -19,6 +19,7 @@ from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
@@ -80,6 +81,7 @@ def assemble(
         dead_letters=DeadLetters(snapshots),
         files=files,
         explain=Explain(snapshots),
+        dry_runs=DryRuns(snapshots),
         counter=Counter(database),
         redis=redis,
         doctor=Doctor(settings, Health(snapshots), redis),

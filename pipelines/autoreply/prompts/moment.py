@@ -5,9 +5,11 @@ from zoneinfo import ZoneInfo
 
 from pipelines.autoreply.language import wanted
 from pipelines.autoreply.prompts.persona import language_name
+from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.text import storable
 from schemas.conversation import Case, Trigger
+from schemas.strategy import NO_STRATEGY, Resolved
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ANSWER = "Reply to the messages above that have no reply yet."
@@ -17,10 +19,11 @@ _TASKS = {
 }
 
 
-def context_block(case: Case, zone: ZoneInfo) -> str:
-    """Profile, plan, clock, the operator's instruction, and the task at hand."""
+def context_block(case: Case, zone: ZoneInfo, strategy: Resolved = NO_STRATEGY) -> str:
+    """Strategy, profile, plan, clock, the operator's instruction, and the task at hand."""
     now = case.now.astimezone(zone)
     lines = [f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({zone.key})"]
+    lines += strategy_lines(strategy)
     if case.contact.display_name:
         lines.append("Contact: " + wrapped(Source.PROFILE, case.contact.display_name))
     if case.persona.spec.language is None and (language := wanted(case)) is not None:

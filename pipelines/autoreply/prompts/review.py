@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
 from schemas.conversation import Author, Case
 from schemas.decisions import Bubble
+from schemas.strategy import NO_STRATEGY, Resolved
 
 MESSAGES = 15
 
@@ -67,9 +69,10 @@ SCHEMA: dict[str, Any] = {
 _SPEAKERS = {Author.CONTACT: "contact", Author.AI: "persona", Author.OPERATOR: "persona (a person)"}
 
 
-def question(case: Case, profile: str, bubbles: Iterable[Bubble]) -> str:
-    """What the reviewer is asked: profile, messages, candidates."""
+def question(case: Case, profile: str, bubbles: Iterable[Bubble], strategy: Resolved = NO_STRATEGY) -> str:
+    """What the reviewer is asked: profile, messages, candidates. What the team's strategy says counts as given."""
     parts = [wrapped(Source.PROFILE, profile)] if profile else []
+    parts += ["\n".join(lines)] if (lines := strategy_lines(strategy, for_agent=False)) else []
     parts.append("Newest messages:\n" + _messages(case))
     candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} for n, b in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))

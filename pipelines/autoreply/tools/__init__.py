@@ -18,6 +18,7 @@ TOOLS: tuple[Tool[Any, Draft], ...] = (
     SendVocal(),
     SetPlan(),
 )
+TOOL_NAMES = frozenset(tool.name for tool in TOOLS)
 
 
 def palette(*, recalls: bool) -> tuple[Tool[Any, Draft], ...]:

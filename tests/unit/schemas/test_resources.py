@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.resources import Manifest, OrganizationSpec, PersonaSpec, stored
+from schemas.manifest import Manifest
+from schemas.resources import OrganizationSpec, PersonaSpec, stored
 
 ORGANIZATION = {
     "kind": "Organization",

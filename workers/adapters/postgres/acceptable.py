@@ -1,13 +1,19 @@
-"""What a document must be beyond its schema: names of models that can be read, notices that say something and fit."""
+"""What a document must be beyond its schema: names of models that can be read, notices that say something and fit,
+rules whose condition compiles."""
 
 from collections.abc import Iterator
 
 from pipelines.autoreply.honesty import claims_to_be_human
+from pipelines.autoreply.strategy.conditions import compiled
+from pipelines.autoreply.strategy.tokens import CelFault
 from pipelines.delivery import notice
 from pipelines.llm.models import UnknownModel, parse_route
 from pipelines.text import fits_everywhere
+from schemas.dry_run import RuleDraft
 from schemas.errors import Invalid
-from schemas.resources import Document, Manifest, OrganizationDocument, PersonaDocument
+from schemas.manifest import Document, Manifest
+from schemas.resources import OrganizationDocument, PersonaDocument
+from schemas.strategy import RuleDocument
 
 Fault = tuple[str, str]
 """A field inside its document, and a sentence."""
@@ -32,6 +38,8 @@ def _faults(item: Document) -> Iterator[Fault]:
         yield from _routes(item)
     elif isinstance(item, PersonaDocument):
         yield from _notices(item)
+    elif isinstance(item, RuleDocument):
+        yield from rule_faults(item)
 
 
 def _routes(organization: OrganizationDocument) -> Iterator[Fault]:
@@ -58,3 +66,18 @@ def _notices(persona: PersonaDocument) -> Iterator[Fault]:
 
 def _fits(words: str, persona: PersonaDocument) -> bool:
     return fits_everywhere(notice.shown(words, persona.display_name or persona.name))
+
+
+def rule_faults(rule: RuleDocument | RuleDraft) -> Iterator[Fault]:
+    try:
+        compiled(rule.when)
+    except CelFault as fault:
+        yield "when", str(fault)
+    then = rule.then
+    for tool in sorted(set(then.disable_tools) & set(then.require_tools)):
+        yield "then.require_tools", f"{tool} is disabled by this very rule"
+    for name in sorted(set(rule.excludes) & set(rule.requires)):
+        yield "requires", f"it excludes rule {name!r} too"
+    for field, names in (("excludes", rule.excludes), ("requires", rule.requires)):
+        if rule.name in names:
+            yield field, "a rule cannot name itself"

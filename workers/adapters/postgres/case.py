@@ -32,8 +32,17 @@ _VOCALS_TODAY = f"""(
   WHERE vc.contact_id = ct.id AND said.kind = 'voice' AND said.left_at > clock_timestamp() - interval '24 hours'
 )"""
 
+# What the run said that was answered last. A draft that nobody saw is as if no rule had fired.
+_RULES_BEFORE = """(
+  SELECT p.rules FROM jobs p
+  WHERE p.conversation_id = j.conversation_id AND p.id < j.id AND p.kind <> 'delivery' AND p.rules IS NOT NULL
+    AND (p.state IN ('sent', 'silent')
+         OR EXISTS (SELECT 1 FROM candidates pk WHERE pk.job_id = p.id AND pk.state = 'sent'))
+  ORDER BY p.id DESC LIMIT 1
+)"""
+
 CONTACT = f"""ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, ct.cleared_at,
-{_VOCALS_TODAY} AS vocals_today"""
+{_VOCALS_TODAY} AS vocals_today, {_RULES_BEFORE} AS rules_before"""
 """Columns of the contact `ct` that `load` needs in its row, read beside the job `j`."""
 
 SENT_KEPT = 200
@@ -61,6 +70,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
     first = first_kept([row.position for row in turns])
     sent = await tx.all(_SENT, conversation=conversation.id)
     covered = await answered(tx, conversation)
+    strategy = await tx.specs.strategy(tx.connection, conversation.org, conversation.strategy_version)
     return Case(
         now=conversation.now,
         organization=conversation.organization,
@@ -86,6 +96,8 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         replies_last_minute=_recent_replies(sent, conversation),
         paused_until=conversation.paused_until,
         vocals_today=look.vocals_today,
+        strategy=strategy,
+        standing_rules=tuple(rule["rule"] for rule in look.rules_before or () if rule.get("standing")),
     )
 
 

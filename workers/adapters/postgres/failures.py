@@ -9,10 +9,11 @@ from schemas.agent import TraceItem
 from schemas.claims import Ended, JobState
 from schemas.errors import CODES, Code
 from schemas.ids import DeliveryId, reference
+from schemas.strategy import Resolved
 from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
 from workers.adapters.postgres.ledger import UNHEARD
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.steps import TRACED, traced
+from workers.adapters.postgres.steps import TRACED, outcomes, traced
 from workers.adapters.postgres.transaction import Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
@@ -20,6 +21,7 @@ _FAIL = sql(f"""
 WITH ended AS (
   UPDATE jobs
   SET state = 'failed', code = :code, reason = :why, attention = 'open', due_at = NULL, {AT_REST},
+      rules = COALESCE(CAST(:rules AS json), rules),
       on_hold = false, rest = NULL, ended_at = clock_timestamp()
   WHERE id = :job AND state = :from AND fence = :fence
   RETURNING id
@@ -48,6 +50,7 @@ async def fail(
     reason: str,
     *,
     trace: Sequence[TraceItem] = (),
+    strategy: Resolved | None = None,
     delivery: DeliveryId | None = None,
     attempts: int | None = None,
     first_seen: datetime | None = None,
@@ -65,6 +68,7 @@ async def fail(
         who="worker",
         facts=facts(code=code.value),
         trace=traced(trace),
+        rules=outcomes(strategy),
         body=bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now),
         dead=CODES[code].dead_letter,
         source="job" if delivery is None else "delivery",

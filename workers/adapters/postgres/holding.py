@@ -1,8 +1,10 @@
 """An operator stops the countdown of a reply, or lets it run again."""
 
+from pipelines.delivery import window
 from schemas.claims import JobState
 from schemas.ids import JobId, OrgId
 from schemas.jobs import DelayedSend
+from schemas.strategy import NO_STRATEGY
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import AT_REST, EVENT, read_or_refuse, too_late
@@ -36,7 +38,8 @@ WITH released AS (
   SET on_hold = false, rest = NULL, dispatched_at = {DISPATCHED_SEND},
       due_at = CASE WHEN :bubble_out THEN NULL
                     WHEN state = 'sending' THEN clock_timestamp()
-                    ELSE clock_timestamp() + COALESCE(rest, make_interval(secs => :control_window)) END
+                    ELSE clock_timestamp()
+                         + COALESCE(rest, make_interval(secs => COALESCE(control_window, :control_window))) END
   WHERE id = :job AND state = :state AND fence = :fence AND on_hold
   RETURNING id, dispatched_at
 ), told AS ({EVENT.format(of="released", frm=":state", to=":state")})
@@ -82,7 +85,7 @@ async def release(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -
         state=job.state.value,
         fence=job.fence,
         bubble_out=bubble_out,
-        control_window=0.0 if spec.autonomy == "auto" else spec.control_window_seconds,
+        control_window=window.wait(spec, NO_STRATEGY).seconds,
         fast=job.state is JobState.SENDING and not bubble_out,
         cap=conversation.organization.spec.limits.in_flight,
         who=who,

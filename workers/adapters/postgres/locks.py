@@ -18,7 +18,7 @@ LOCKED = """
 c.id, c.org_id, c.name, c.persona_id, c.contact_id, c.inbound_seq, c.last_position, c.last_inbound_at,
 c.operator_seq, c.handled_by, c.handled_by_who, c.handled_at, c.plan, c.paused_until,
 clock_timestamp() AS now, ct.name AS contact, o.name AS organization, o.version AS organization_version,
-o.webhook_disabled_at, p.name AS persona, p.version AS persona_version
+o.strategy_version, o.webhook_disabled_at, p.name AS persona, p.version AS persona_version
 """
 """What `of_row` needs of the conversation `c`, its contact `ct`, organisation `o` and persona `p`."""
 
@@ -65,6 +65,7 @@ class Locked:
     handled_at: datetime | None
     plan: str | None
     paused_until: datetime | None
+    strategy_version: int
     webhook_disabled: bool
     now: datetime
 
@@ -133,6 +134,7 @@ async def of_row(tx: Transaction, row: Row) -> Locked:
         handled_at=row.handled_at,
         plan=row.plan,
         paused_until=row.paused_until,
+        strategy_version=row.strategy_version,
         webhook_disabled=row.webhook_disabled_at is not None,
         now=row.now,
     )

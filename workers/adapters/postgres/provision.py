@@ -15,9 +15,9 @@ from pipelines.ports import Embedder
 from schemas.answers import Applied, ApplyOut, Change
 from schemas.documents import KnowledgeDocument
 from schemas.errors import Conflict, Invalid, NotFound
+from schemas.manifest import Manifest
 from schemas.memory import Passage
 from schemas.resources import (
-    Manifest,
     OrganizationDocument,
     PersonaDocument,
     stored,
@@ -27,6 +27,7 @@ from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.documents import KNOWN, ChangedMeanwhile, Ready, Shelf
+from workers.adapters.postgres.provision_strategy import apply_strategy
 
 _NEW_ORGANIZATION = text(
     "INSERT INTO organizations (name, spec) VALUES (:name, CAST(:spec AS jsonb)) ON CONFLICT (name) DO NOTHING "
@@ -108,15 +109,13 @@ class Provision:
         personas = [document for document in manifest.resources if isinstance(document, PersonaDocument)]
         async with self._db.transaction() as connection:
             org, result = await _organization(connection, organization, own, who)
-            made = await _personas(Batch(connection, org, who), personas)
+            results = await _personas(Batch(connection, org, who), personas)
             shelf = Shelf(connection, org, who, self._embedder.name)
-            results = []
             for n, item in enumerate(manifest.resources):
                 if isinstance(item, KnowledgeDocument):
-                    results.append(await shelf.put(item, ready[item.name], f"resources.{n}."))
-                else:
-                    results.append(result if item is own else made[item.name])
-            return results
+                    results[item.kind, item.name] = await shelf.put(item, ready[item.name], f"resources.{n}.")
+            results |= await apply_strategy(connection, org, who, manifest)
+            return [result if item is own else results[item.kind, item.name] for item in manifest.resources]
 
 
 def _documents(manifest: Manifest) -> list[KnowledgeDocument]:
@@ -168,12 +167,13 @@ async def _organization(
     return row.id, Change.UPDATED
 
 
-async def _personas(batch: Batch, documents: list[PersonaDocument]) -> dict[str, Change]:
+async def _personas(batch: Batch, documents: list[PersonaDocument]) -> dict[tuple[str, str], Change]:
     names = [document.name for document in documents]
     rows = await batch.connection.execute(_PERSONAS, {"org": batch.org, "names": names})
     known = {row.name: (row.id, row.spec) for row in rows}
     return {
-        document.name: await _persona(batch, document, *known.get(document.name, (None, {}))) for document in documents
+        (document.kind, document.name): await _persona(batch, document, *known.get(document.name, (None, {})))
+        for document in documents
     }
 
 

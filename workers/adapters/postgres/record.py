@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipelines.delivery import notice
+from pipelines.delivery import notice, window
 from pipelines.text import storable
 from schemas.claims import Claim, Held, Lost, Recorded, Requeued
 from schemas.conversation import BubbleKind
@@ -37,6 +37,7 @@ WITH held AS (
   UPDATE jobs
   SET state = 'held', queue = 'send', note = :note, crashes = 0, tries = 0, parked_until = NULL, lease_until = NULL,
       leased_by = NULL, fence = fence + 1, on_hold = :draft, code = NULL, reason = NULL,
+      rules = CAST(:rules AS json), control_window = CAST(:own_window AS double precision),
       due_at = CASE WHEN :draft THEN NULL ELSE clock_timestamp() + make_interval(secs => :control_window) END,
       dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND fence = :fence AND state = 'running'
@@ -87,7 +88,9 @@ async def _decided(
 ) -> Recorded:
     recorded: Recorded
     if isinstance(decision, Failure):
-        recorded = await failures.fail(tx, conversation, job, decision.code, decision.reason, trace=decision.trace)
+        recorded = await failures.fail(
+            tx, conversation, job, decision.code, decision.reason, trace=decision.trace, strategy=decision.strategy
+        )
         if decision.prepared:
             await prepared.keep(tx, conversation, job, _with_notice(conversation, look, decision.prepared)[0])
         return recorded
@@ -128,8 +131,7 @@ async def _overtaken(
 
 async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, claim: Claim, reply: Reply) -> Held:
     spec = conversation.persona.spec
-    window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
-    draft = spec.autonomy == "draft"
+    waits = window.wait(spec, reply.strategy)
     bubbles, told = _with_notice(conversation, look, reply.bubbles)
     row = await tx.the(
         _HOLD,
@@ -140,12 +142,14 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         run=claim.resume.run,
         note=reply.note,
         plan=reply.plan,
-        draft=draft,
-        control_window=window,
+        draft=waits.draft,
+        control_window=waits.seconds,
+        own_window=waits.seconds if waits.by_rule else None,
+        rules=steps.outcomes(reply.strategy),
         kinds=[bubble.kind.value for bubble in bubbles],
         texts=[bubble.text for bubble in bubbles],
         trace=steps.traced(reply.trace),
-        fast=window == 0 and not draft,
+        fast=waits.seconds == 0 and not waits.draft,
         cap=conversation.organization.spec.limits.in_flight,
         who="worker",
         why="decided",

@@ -7,7 +7,7 @@ from schemas.decisions import Silence, SilenceReason
 from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
 from workers.adapters.postgres.ledger import UNHEARD
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.steps import TRACED, traced
+from workers.adapters.postgres.steps import TRACED, outcomes, traced
 from workers.adapters.postgres.transaction import Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
@@ -16,6 +16,7 @@ SENTENCES = {
     SilenceReason.BOT_LOOP: "too many replies within a minute: probably two machines talking",
     SilenceReason.LEFT_ON_READ: "left on read",
     SilenceReason.PAUSED: "paused",
+    SilenceReason.AUTONOMY_OFF: "autonomy is off",
     SilenceReason.GONE: "contact or conversation is gone",
     SilenceReason.OPTED_OUT: "the contact wants no more messages",
 }
@@ -30,7 +31,7 @@ _END = sql(f"""
 WITH ended AS (
   UPDATE jobs
   SET state = 'silent', reason = :reason, code = CAST(:code AS text), note = :detail, due_at = NULL, crashes = 0,
-      {AT_REST}, ended_at = clock_timestamp()
+      {AT_REST}, ended_at = clock_timestamp(), rules = CAST(:rules AS json)
   WHERE id = :job AND fence = :fence AND state = 'running'
   RETURNING id
 ), kept AS (
@@ -66,6 +67,7 @@ async def end(tx: Transaction, conversation: Locked, job: Job, claim: Claim, sil
         reason=silence.reason.value,
         code=silence.code,
         detail=silence.detail,
+        rules=outcomes(silence.strategy),
         plan=silence.plan,
         paused_until=silence.paused_until,
         follow_up_at=None if overtaken else silence.follow_up_at,

@@ -8,6 +8,7 @@ from pipelines.text import storable, storable_deep
 from schemas.agent import Kept, Step, TraceItem
 from schemas.claims import Claim
 from schemas.llm import Reservation
+from schemas.strategy import Resolved
 from workers.adapters.postgres import inbound, ledger
 from workers.adapters.postgres.jobs import AT_REST, EVENT, MAX_RESTARTS, Job, read
 from workers.adapters.postgres.locks import Locked, lock
@@ -62,6 +63,14 @@ WITH queued AS (
 ), told AS ({EVENT.format(of="queued", frm="'running'", to="'queued'")})
 SELECT due_at FROM queued
 """)
+
+
+def outcomes(strategy: Resolved | None) -> str | None:
+    """What became of the rules, as the job keeps it. A run in which none matched keeps an empty list: it is one more
+    in which none held. None: they were not asked."""
+    if strategy is None:
+        return None
+    return json.dumps([rule.model_dump(mode="json", exclude_defaults=True) for rule in strategy.rules])
 
 
 async def save(tx: Transaction, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:

@@ -15,6 +15,7 @@ from workers.gateway.routes import (
     keys,
     messages,
     queues,
+    rules,
 )
 
 ROUTERS = (
@@ -26,6 +27,7 @@ ROUTERS = (
     dead_letters.router,
     files.router,
     queues.router,
+    rules.router,
     explain.router,
     doctor.router,
     apply.router,

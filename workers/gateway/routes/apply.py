@@ -4,7 +4,8 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from schemas.answers import ApplyOut
-from schemas.resources import Manifest, OrganizationDocument
+from schemas.manifest import Manifest
+from schemas.resources import OrganizationDocument
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
 from workers.gateway.routing import By, GuardedRoute, The, answer

@@ -12,8 +12,8 @@ from pipelines.text import storable
 from schemas.answers import DocumentOut
 from schemas.documents import KnowledgeDocument
 from schemas.errors import Invalid, TooLarge
+from schemas.manifest import Manifest
 from schemas.memory import Scope
-from schemas.resources import Manifest
 from schemas.spec import MAX_TEXT
 from workers.adapters.pdf import text_of_pdf
 from workers.gateway.auth import allows

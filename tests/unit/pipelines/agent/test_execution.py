@@ -83,20 +83,18 @@ async def test_a_lookup_that_takes_longer_than_the_run_may_is_cancelled() -> Non
 
 
 async def test_a_disabled_tool_leaves_the_palette() -> None:
-    policy = ToolPolicy(frozenset({"look"}), "the team said so", remove=True)
+    policy = ToolPolicy({"look": "the team said so"}, remove=True)
     at_work = execution(Desk(), policy)
 
     assert [tool.name for tool in at_work.palette] == ["note", "stop"]
     (result,) = await at_work.turn(calls(("look", {"q": "a"})), {}, 5.0)  # type: ignore[misc]
-    assert result.text == "look is disabled for this reply: the team said so. Reply without it."  # type: ignore[union-attr]
+    assert result.text == "look cannot be used now: the team said so. Reply without it."  # type: ignore[union-attr]
 
 
 async def test_or_it_stays_and_refuses_politely() -> None:
-    policy = ToolPolicy(frozenset({"look"}), "the team said so", remove=False)
+    policy = ToolPolicy({"look": "the team said so"}, remove=False)
     at_work = execution(Desk(), policy)
 
     assert [tool.name for tool in at_work.palette] == ["look", "note", "stop"]
     results = await at_work.turn(calls(("look", {"q": "a"})), {}, 5.0)
-    assert results == [
-        ToolResult("t0", "look is disabled for this reply: the team said so. Reply without it.", is_error=True)
-    ]
+    assert results == [ToolResult("t0", "look cannot be used now: the team said so. Reply without it.", is_error=True)]

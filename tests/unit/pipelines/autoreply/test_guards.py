@@ -7,6 +7,7 @@ from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Failure, Reply, Silence, SilenceReason
 from schemas.errors import Code
 from schemas.llm import Stop
+from schemas.strategy import NO_STRATEGY
 from tests.builders import a_case, a_resume
 from tests.fakes import Line, calling, done, sending
 from tests.replies import TOO_COLD, stage
@@ -124,6 +125,7 @@ async def test_time_is_over_before_the_next_call() -> None:
         Code.TIMEOUT,
         "150 seconds of work are over (TimeoutSeconds)",
         decision.trace,  # type: ignore[union-attr]
+        strategy=NO_STRATEGY,
     )
     assert len(on.heard) == 1
 

@@ -171,6 +171,7 @@ async def _job_facts(connection: AsyncConnection, conversation: Any, job: Any) -
         tries=job.tries,
         parked_until=job.parked_until,
         ended_at=job.ended_at,
+        rules=job.rules or (),
     )
 
 

@@ -159,6 +159,7 @@ def _job(row: Any, candidates: Iterable[Any], usage: UsageOut, around: Surroundi
         candidates=_candidates(row, candidates, around),
         usage=usage,
         simulated=around.simulated,
+        rules=row.rules or [],
     )
 
 

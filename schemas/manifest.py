@@ -1,0 +1,20 @@
+"""The body of `POST /v1/apply`: documents of every kind."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.documents import KnowledgeDocument
+from schemas.resources import OrganizationDocument, PersonaDocument, Spec
+from schemas.strategy import IntentDocument, RuleDocument
+
+Document = Annotated[
+    OrganizationDocument | PersonaDocument | KnowledgeDocument | RuleDocument | IntentDocument,
+    Field(discriminator="kind"),
+]
+
+
+class Manifest(Spec):
+    """The body of `POST /v1/apply`."""
+
+    resources: list[Document] = Field(min_length=1, max_length=1000)
