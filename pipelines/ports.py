@@ -70,6 +70,25 @@ class Speech(Protocol):
         ...
 
 
+class Embedder(Protocol):
+    """Turns texts into vectors whose closeness is closeness of meaning, across languages. Vectors of two models are
+    never compared: whoever stores one stores `name` beside it."""
+
+    @property
+    def name(self) -> str:
+        """Of the model, as it is stored beside each of its vectors."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a vector has."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first."""
+        ...
+
+
 class Links(Protocol):
     """Makes addresses under which a stored file can be read without a key, for a while."""
 
