@@ -54,6 +54,6 @@ format: install  ## let ruff rewrite what it can
 	$(BIN)/ruff format .
 
 lock: install  ## resolve requirements.lock again, with hashes
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra stripe --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 
 .PHONY: help install demo up migrate test test-unit test-integration test-races bench check format lock

@@ -1,15 +1,17 @@
 """What the pipelines ask of the world. Adapters in workers/ answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
 from schemas.agent import Kept, Step
 from schemas.claims import Endpoint, Posted
+from schemas.ids import ContactId, OrgId, PersonaId
 from schemas.jobs import Hint
 from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
 from schemas.media import FileStream, StoredFile
+from schemas.payments import Link, Order, Ware
 from schemas.speech import Audio
 
 
@@ -86,6 +88,25 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first."""
+        ...
+
+
+class Shop(Protocol):
+    """What personas sell."""
+
+    async def wares(
+        self, org: OrgId, persona: PersonaId, contact: ContactId, names: Sequence[str]
+    ) -> Mapping[str, Ware]:
+        """The media of that persona by their upstream names, as the contact stands to them; others are left out.
+        Raises `Unavailable`."""
+        ...
+
+
+class PaymentLinks(Protocol):
+    """Makes the links under which a contact pays. Raises `schemas.payments.LinkFailed`, nothing else."""
+
+    async def make(self, order: Order) -> Link:
+        """One attempt. The same order again is the same link."""
         ...
 
 

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
 from schemas.ids import CandidateId, ContactId, ConversationId, JobId, OrgId, PersonaId
+from schemas.payments import Dealings, Price
 from schemas.resources import OrganizationSpec, PersonaSpec
 
 
@@ -61,6 +63,10 @@ class Turn:
     kind: BubbleKind = BubbleKind.TEXT
     attachments: tuple[Attachment, ...] = ()
     candidate: CandidateId | None = None
+    media: tuple[str, ...] = ()
+    """Upstream names, of the AI's own bubbles."""
+    price: Price | None = None
+    """Of a payment bubble, as it was asked."""
     answered: bool = True
     """False for a contact's message that no reply has covered yet."""
 
@@ -93,6 +99,15 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
+class MoneyFacts:
+    """What this contact was asked for and has spent with this persona within 24 hours, in the currency of the
+    organisation."""
+
+    links_today: int = 0
+    spent_24h: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One conversation at the moment a run begins. Times are database times."""
 
@@ -115,3 +130,5 @@ class Case:
     vocals_today: int = 0
     """Voice bubbles to this contact that left within 24 hours, or wait in another conversation's reply."""
     paused_until: datetime | None = None
+    money: MoneyFacts = MoneyFacts()
+    dealings: Dealings = field(default_factory=Dealings)

@@ -8,6 +8,8 @@ from schemas.agent import TraceItem
 from schemas.conversation import BubbleKind
 from schemas.errors import Code, FailureKind
 from schemas.llm import SettledCall
+from schemas.media import MediaRef
+from schemas.payments import Price
 
 
 class SilenceReason(StrEnum):
@@ -23,10 +25,15 @@ class SilenceReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One candidate message. Ordinals are given when the reply is recorded."""
+    """One candidate message. Ordinals are given when the reply is recorded.
+
+    `media` and `price` are what a payment bubble sells, and for how much.
+    """
 
     kind: BubbleKind
     text: str
+    media: tuple[MediaRef, ...] = ()
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,13 @@ class InstructionIn(Asked):
     instruction: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
 
 
+class PaymentEventIn(Asked):
+    """What became of a payment; `reference` is what the platform or its provider calls it."""
+
+    status: Literal["paid", "expired", "refunded"]
+    reference: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+
+
 class ReasonIn(Asked):
     reason: Annotated[str, Field(min_length=1, max_length=2000)]
 

@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, Vali
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from schemas.misspelt import misspelt
+from schemas.payments import PaymentProvider
 from schemas.speech import Engine
 
 
@@ -79,6 +80,21 @@ class SpeechSettings(Group):
     elevenlabs_api_key: SecretStr | None = Field(None, min_length=1)
     elevenlabs_model: str = Field("eleven_multilingual_v2", min_length=1)
     elevenlabs_base_url: str = Field("https://api.elevenlabs.io/v1", pattern=r"^https?://")
+
+
+class PaymentSettings(Group):
+    provider: PaymentProvider | None = Field(
+        None, description="webhook, stripe or test; else Stripe with its key, test beside a simulator, or webhook."
+    )
+    stripe_key: SecretStr | None = Field(None, min_length=1, description="Makes Checkout sessions.")
+    stripe_webhook_secret: SecretStr | None = Field(
+        None, min_length=1, description="Of the Stripe endpoint at /v1/payments/stripe, which tells what was paid."
+    )
+    stripe_base_url: str = Field("https://api.stripe.com", pattern=r"^https?://")
+    return_url: str | None = Field(
+        None, pattern=r"^https?://", description="Where Stripe leads who has paid; else a page of the gateway."
+    )
+    timeout_seconds: float = Field(20, ge=1, le=80, description="How long a provider may take to make a link.")
 
 
 class FxSettings(Group):
@@ -166,6 +182,7 @@ class Settings(BaseSettings):
     gateway: GatewaySettings = GatewaySettings()
     llm: LlmSettings = LlmSettings()
     speech: SpeechSettings = SpeechSettings()
+    payments: PaymentSettings = PaymentSettings()
     fx: FxSettings = FxSettings()
 
     bootstrap_key: SecretStr | None = Field(
@@ -183,6 +200,15 @@ class Settings(BaseSettings):
     org: str | None = Field(None, description="The organisation the command line names.")
     simulator: bool = Field(False, description="A simulator answers instead of a model; every surface says so.")
     instance: str | None = Field(None, max_length=64, description="Names this process on the leases it takes.")
+
+    @property
+    def payment_provider(self) -> PaymentProvider:
+        """Beside a simulator nobody is to pay; without anything named, the platform sells."""
+        if self.payments.provider is not None:
+            return self.payments.provider
+        if self.payments.stripe_key is not None:
+            return PaymentProvider.STRIPE
+        return PaymentProvider.TEST if self.simulator else PaymentProvider.WEBHOOK
 
 
 class GivenSettings(Settings):

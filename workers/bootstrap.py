@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.delivery.speech import Recordings
-from pipelines.ports import Channel, Clock, Courier, Keep
+from pipelines.ports import Channel, Clock, Courier, Keep, PaymentLinks, Shop
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
@@ -16,6 +16,7 @@ from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Queue
 from schemas.llm import Reservation
+from schemas.payments import Link, LinkFailed, Offering, Order
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.channels.inbox import WithInbox
@@ -23,8 +24,10 @@ from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
+from workers.adapters.payments.build import open_payments
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.secret import InstallationSecret
+from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.speech.build import milliseconds, open_speech
@@ -39,10 +42,12 @@ class Storage(Protocol):
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept: ...
     async def record(self, claim: Claim, decision: Decision) -> Recorded: ...
     async def give_back(self, claim: Claim) -> None: ...
-    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None: ...
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | Offering | None: ...
     async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None: ...
     async def speech_failed(self, spoken: Preparing, failure: SpeechFailed) -> None: ...
-    async def put_back(self, spoken: Preparing) -> None: ...
+    async def leave_linked(self, bubble: Offering, link: Link) -> Posting | None: ...
+    async def link_failed(self, bubble: Offering, failure: LinkFailed) -> None: ...
+    async def put_back(self, spoken: Preparing | Offering) -> None: ...
     async def claim_delivery(self, hint: Deliver) -> Posting | None: ...
     async def settle(self, posting: Posting, posted: Posted) -> None: ...
     async def renew(
@@ -76,6 +81,14 @@ class App:
     channel: Channel
     courier: Courier
     leases: Leases
+    links: PaymentLinks = field(default_factory=lambda: NoLinks())
+
+
+class NoLinks:
+    """A process that only thinks: it never sells."""
+
+    async def make(self, order: Order) -> Link:
+        raise RuntimeError("this process does not take the send queue")
 
 
 class NoReplies:
@@ -85,7 +98,7 @@ class NoReplies:
         raise RuntimeError("this process does not take the reply queue")
 
 
-def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue]) -> Replies:
+def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue], shop: Shop | None = None) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
     the children share them. Raises SettingsRefused when every model's key is missing."""
     if Queue.REPLY not in queues:
@@ -93,7 +106,7 @@ def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue]) -> 
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings, shop)
 
 
 class NoRecordings:
@@ -119,6 +132,16 @@ async def open_recordings(
 
 
 @asynccontextmanager
+async def open_links(settings: Settings, database: Database, queues: Collection[Queue]) -> AsyncIterator[PaymentLinks]:
+    """Raises SettingsRefused when Stripe is named without its key, or its library is not installed."""
+    if Queue.SEND not in queues:
+        yield NoLinks()
+        return
+    async with open_payments(settings, InstallationSecret(database, settings)) as links:
+        yield links
+
+
+@asynccontextmanager
 async def build_app(settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue)) -> AsyncIterator[App]:
     """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
 
@@ -134,9 +157,10 @@ async def build_app(settings: Settings, instance: str, queues: Collection[Queue]
         storage = Transitions(database, settings, courier, instance)
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
         stack.push_async_callback(webhooks.close)
-        replies = replies_for(settings, clock, queues)
+        replies = replies_for(settings, clock, queues, StoredShop(database))
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
+        links = await stack.enter_async_context(open_links(settings, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
-        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases)
+        yield App(settings, clock, storage, replies, recordings, WithInbox(webhooks), courier, leases, links)

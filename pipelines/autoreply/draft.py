@@ -1,11 +1,22 @@
 """What a run has made so far. Tools change it; nothing of it is real before the run is recorded."""
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipelines.autoreply.checks import LocalChecks
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
+from schemas.payments import Ware
+from schemas.resources import Prices
+
+Wares = Callable[[Sequence[str]], Awaitable[Mapping[str, Ware]]]
+"""Looks media up by their names, of this conversation's persona and for its contact alone. Raises `Unavailable`."""
+
+
+async def nothing(names: Sequence[str]) -> Mapping[str, Ware]:
+    """Where nothing is for sale."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +32,12 @@ class Pause:
 
 @dataclass(slots=True)
 class Draft:
-    """`now` is the time of the claim."""
+    """`now` is the time of the claim; `prices` bound what may be asked."""
 
     checks: LocalChecks
     now: datetime
+    wares: Wares = nothing
+    prices: Prices = field(default_factory=Prices)
     bubbles: list[Bubble] = field(default_factory=list)
     plan: str | None = None
     ending: LeftOnRead | Pause | None = None
@@ -44,6 +57,15 @@ class Draft:
     @property
     def vocals(self) -> int:
         return sum(bubble.kind is BubbleKind.VOICE for bubble in self.bubbles)
+
+    @property
+    def links(self) -> int:
+        return sum(bubble.kind is BubbleKind.PAYMENT for bubble in self.bubbles)
+
+    @property
+    def offered(self) -> set[str]:
+        """The media that this reply sells."""
+        return {media.id for bubble in self.bubbles if bubble.kind is BubbleKind.PAYMENT for media in bubble.media}
 
     def empty(self) -> int:
         """Answers how many bubbles were dropped."""

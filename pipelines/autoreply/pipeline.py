@@ -9,13 +9,13 @@ from pipelines.agent.trace import Trace
 from pipelines.autoreply import gate
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import Composition
-from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.draft import Draft, Wares, nothing
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
-from pipelines.ports import ChatModel, Clock, Keep, PriceTable
+from pipelines.ports import ChatModel, Clock, Keep, PriceTable, Shop
 from schemas.agent import AgentParameters, Resume
 from schemas.conversation import Case
 from schemas.decisions import Decision, Failure, Parked, Stopped
@@ -29,12 +29,13 @@ _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 
 @dataclass(slots=True)
 class ReplyPipeline:
-    """`models` by provider."""
+    """`models` by provider; `shop` None: nothing is for sale."""
 
     clock: Clock
     models: Mapping[str, ChatModel]
     prices: PriceTable
     settings: Settings
+    shop: Shop | None = None
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,12 +67,19 @@ class ReplyPipeline:
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
         prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
         reviewed = limits.use_redaction_validation
-        checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
-        draft = Draft(checks, case.now)
+        spec = case.persona.spec
+        checks = LocalChecks(spec.limits, case.sent_texts, reviewed, case.vocals_today, case.money.links_today)
+        draft = Draft(checks, case.now, self._wares(case), spec.prices)
         agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
         reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
         return Composition(case, agent, draft, reviewer, limits, trace)
+
+    def _wares(self, case: Case) -> Wares:
+        """Bound to who is asking: no argument of the model can name another one."""
+        if (shop := self.shop) is None:
+            return nothing
+        return lambda names: shop.wares(case.organization.id, case.persona.id, case.contact.id, names)
 
     def _model(self, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""

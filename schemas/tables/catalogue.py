@@ -119,6 +119,7 @@ class PaymentRow(Table):
 
     `offer`: what is sold at which price, so that the same offer made twice is one link. `candidate_id`: the bubble
     it was made for. `provider` and `reference` name it where it is paid; `url` is null until the link is made.
+    `paid_reference`: what whoever told of it called it. `delivery_job_id`: brings what was paid.
     """
 
     __tablename__ = "payments"
@@ -142,6 +143,9 @@ class PaymentRow(Table):
     expires_at: Mapped[Moment | None]
     paid_at: Mapped[Moment | None]
     ended_at: Mapped[Moment | None]
+    paid_reference: Mapped[Str | None]
+    delivery_job_id: Mapped[Ref | None]
+    delivered_at: Mapped[Moment | None]
 
     __table_args__ = (
         CheckConstraint("state IN ('open', 'paid', 'expired', 'refunded')", name="state"),
@@ -149,4 +153,10 @@ class PaymentRow(Table):
         Index("one_open_payment", "contact_id", "offer", unique=True, postgresql_where=sql("state = 'open'")),
         Index("payments_contact", "contact_id", "created_at"),
         Index("payments_candidate", "candidate_id", postgresql_where=sql("candidate_id IS NOT NULL")),
+        Index(
+            "payments_delivery_job",
+            "delivery_job_id",
+            unique=True,
+            postgresql_where=sql("delivery_job_id IS NOT NULL"),
+        ),
     )

@@ -2,14 +2,16 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.ports import Clock, Courier
 from schemas.jobs import Hint
+from schemas.payments import PaymentProvider
 from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
+from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.keys import Keys
@@ -21,6 +23,7 @@ from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
+from workers.adapters.postgres.views.payments import Payments
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
@@ -28,6 +31,9 @@ from workers.gateway.auth import Guard
 from workers.gateway.checkup import Doctor
 from workers.gateway.parts import Parts, Probe
 from workers.runtime.addresses import database_address, redis_address
+
+if TYPE_CHECKING:
+    from workers.adapters.payments.stripe import StripeEvents
 
 
 class NoCourier:
@@ -71,10 +77,29 @@ def assemble(settings: Settings, database: Database, courier: Courier, redis: Pr
         provision=Provision(database),
         conversations=Conversations(snapshots, settings.simulator),
         jobs=Jobs(snapshots, settings.simulator),
+        payments=Payments(snapshots),
         dead_letters=DeadLetters(snapshots),
         files=SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock),
         explain=Explain(snapshots),
         counter=Counter(database, clock.monotonic),
         redis=redis,
         doctor=Doctor(settings, Health(snapshots), redis),
+        page=_page(settings, secret),
+        stripe=_stripe(settings),
     )
+
+
+def _page(settings: Settings, secret: InstallationSecret) -> PracticePage | None:
+    if settings.payment_provider is not PaymentProvider.TEST:
+        return None
+    return PracticePage(secret, settings.public_url)
+
+
+def _stripe(settings: Settings) -> "StripeEvents | None":
+    secret = settings.payments.stripe_webhook_secret
+    if secret is None:
+        return None
+    # 1.3 s and 80 MB: only where it is used.
+    from workers.adapters.payments.stripe import StripeEvents  # noqa: PLC0415
+
+    return StripeEvents(secret.get_secret_value())

@@ -7,6 +7,7 @@ from pipelines.autoreply.prompts.persona import language_name
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.text import storable
 from schemas.conversation import Case, Trigger
+from schemas.payments import Deal, Dealings
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ANSWER = "Reply to the messages above that have no reply yet."
@@ -26,12 +27,28 @@ def context_block(case: Case, zone: ZoneInfo) -> str:
         lines.append(f"Language of the contact: {language_name(case.contact.locale)}")
     if case.contact.profile:
         lines.append("Profile of the contact:\n" + wrapped(Source.PROFILE, profile_text(case)))
+    lines += _dealings(case.dealings)
     if case.plan:
         lines.append(f"[PLAN] {neutralised(case.plan)}")
     if case.instruction:
         lines.append(f"Instruction of the team for this reply: {neutralised(case.instruction)}")
     lines.append(_TASKS.get(case.trigger, _ANSWER))
     return "<run_context>\n" + "\n".join(lines) + "\n</run_context>"
+
+
+def _dealings(dealings: Dealings) -> list[str]:
+    """One line of each kind there is: media by their ids, with what was asked for them."""
+    told = (
+        ("Offered, not bought", dealings.proposed),
+        ("Bought", dealings.bought),
+        ("Sent for free", dealings.free),
+    )
+    return [f"{label}: {'; '.join(map(_deal, deals))}" for label, deals in told if deals]
+
+
+def _deal(deal: Deal) -> str:
+    media = " + ".join(deal.media)
+    return media if deal.price is None else f"{media} for {deal.price}"
 
 
 def profile_text(case: Case) -> str:

@@ -71,9 +71,16 @@ def question(case: Case, profile: str, bubbles: Iterable[Bubble]) -> str:
     """What the reviewer is asked: profile, messages, candidates."""
     parts = [wrapped(Source.PROFILE, profile)] if profile else []
     parts.append("Newest messages:\n" + _messages(case))
-    candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} for n, b in enumerate(bubbles)]
+    candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text, **_sold(b)} for n, b in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))
     return "\n\n".join(parts)
+
+
+def _sold(bubble: Bubble) -> dict[str, Any]:
+    """Of a payment bubble, what a link is sent for and how much it asks."""
+    if bubble.price is None:
+        return {}
+    return {"media": [media.id for media in bubble.media], "price": str(bubble.price)}
 
 
 def _messages(case: Case) -> str:

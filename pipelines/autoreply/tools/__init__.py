@@ -7,12 +7,14 @@ from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.tools.endings import ConversationPause, LeaveOnRead
 from pipelines.autoreply.tools.messages import ClearMessages, SendMessage, SendVocal
 from pipelines.autoreply.tools.plan import SetPlan
+from pipelines.autoreply.tools.selling import SendPayment
 
 TOOLS: tuple[Tool[Any, Draft], ...] = (
     ClearMessages(),
     ConversationPause(),
     LeaveOnRead(),
     SendMessage(),
+    SendPayment(),
     SendVocal(),
     SetPlan(),
 )

@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 
 from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
+from schemas.payments import Price
 from workers.adapters.postgres.answered import answered
+from workers.adapters.postgres.dealings import dealings_of, money_of
 from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 SPOKEN_LOOKED_AT = 500
+DEALINGS_KEPT = 60
 
 # A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back: also
 # one that was given up since.
@@ -32,14 +36,49 @@ _VOCALS_TODAY = f"""(
   WHERE vc.contact_id = ct.id AND said.kind = 'voice' AND said.left_at > clock_timestamp() - interval '24 hours'
 )"""
 
-CONTACT = f"ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, {_VOCALS_TODAY} AS vocals_today"
+# What left as a link, and what waits to; what the contact has had of this persona. One value, so that a run that sells
+# nothing costs no statement more.
+_MONEY = f"""(
+  SELECT json_build_object(
+    'links', (
+      SELECT count(DISTINCT f.candidate_id) FROM media_facts f JOIN candidates fk ON fk.id = f.candidate_id
+      WHERE f.contact_id = pc.contact_id AND f.persona_id = pc.persona_id AND f.what = 'offered'
+        AND f.at > clock_timestamp() - interval '24 hours' AND fk.state IN ('leaving', 'sent')
+    ) + (
+      SELECT count(*) FROM conversations oc JOIN jobs oj ON oj.conversation_id = oc.id
+      JOIN candidates ok ON ok.job_id = oj.id
+      WHERE oc.contact_id = pc.contact_id AND oc.persona_id = pc.persona_id AND oj.kind <> 'delivery'
+        AND oj.state IN {LIVE} AND oj.id <> j.id AND ok.kind = 'payment' AND ok.state IN ('held', 'preparing')
+    ),
+    'spent', (
+      SELECT json_object_agg(s.currency, CAST(s.amount AS text)) FROM (
+        SELECT p.currency, sum(p.amount) AS amount FROM payments p
+        WHERE p.contact_id = pc.contact_id AND p.persona_id = pc.persona_id AND p.state = 'paid'
+          AND p.paid_at > clock_timestamp() - interval '24 hours'
+        GROUP BY p.currency) AS s
+    ),
+    'dealings', (
+      SELECT json_agg(json_build_array(d.what, d.payment_id, d.candidate_id, d.name, CAST(d.amount AS text),
+                                       d.currency, d.at) ORDER BY d.at, d.id)
+      FROM (
+        SELECT f.id, f.what, f.payment_id, f.candidate_id, m.name, f.amount, f.currency, f.at
+        FROM media_facts f JOIN media_items m ON m.id = f.media_id LEFT JOIN candidates fk ON fk.id = f.candidate_id
+        WHERE f.contact_id = pc.contact_id AND f.persona_id = pc.persona_id
+          AND (f.what = 'bought' OR fk.state IS NULL OR fk.state IN ('leaving', 'sent'))
+        ORDER BY f.at DESC LIMIT {DEALINGS_KEPT}) AS d
+    ))
+  FROM conversations pc WHERE pc.id = j.conversation_id
+)"""
+
+CONTACT = f"ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, {_VOCALS_TODAY} AS vocals_today, \
+{_MONEY} AS money"
 """Columns of the contact `ct` that `load` needs in its row, read beside the job `j`."""
 
 SENT_KEPT = 200
 
 # What no prompt holds takes no place: system lines, notices, messages without a word.
 _TURNS = sql(f"""
-SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq
+SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq, k.media, k.price
 FROM messages m
 LEFT JOIN candidates k ON k.id = m.candidate_id
 WHERE m.conversation_id = :conversation AND m.deleted_at IS NULL AND m.author <> 'system' AND m.kind <> 'notice'
@@ -84,6 +123,8 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         replies_last_minute=_recent_replies(sent, conversation),
         paused_until=conversation.paused_until,
         vocals_today=look.vocals_today,
+        money=money_of(look.money, conversation.organization.spec.currency),
+        dealings=dealings_of(look.money["dealings"] or ()),
     )
 
 
@@ -96,6 +137,8 @@ def _turn(row: Row, covered: int) -> Turn:
         kind=BubbleKind(row.kind),
         attachments=tuple(Attachment(item["type"], item["url"]) for item in row.attachments or ()),
         candidate=None if row.candidate_id is None else CandidateId(row.candidate_id),
+        media=tuple(item["id"] for item in row.media or ()),
+        price=None if row.price is None else Price(Decimal(row.price["amount"]), row.price["currency"]),
         answered=row.author != Author.CONTACT or row.seq <= covered,
     )
 

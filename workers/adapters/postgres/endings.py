@@ -32,5 +32,6 @@ async def sent(tx: Transaction, conversation: Locked, job: Job, why: str, who: s
         facts=None,
         **{"from": job.state.value},
     )
-    await successor(tx, conversation, job.seq)
+    if job.replies:
+        await successor(tx, conversation, job.seq)
     return JobState.SENT

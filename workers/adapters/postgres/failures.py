@@ -74,5 +74,6 @@ async def fail(
         first_seen=first_seen,
         **{"from": job.state.value},
     )
-    await successor(tx, conversation, job.seq)
+    if job.replies:
+        await successor(tx, conversation, job.seq)
     return Ended(JobState.FAILED, code)

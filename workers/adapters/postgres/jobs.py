@@ -51,6 +51,11 @@ class Job:
     on_hold: bool
     due_at: datetime | None
 
+    @property
+    def replies(self) -> bool:
+        """False for what is owed whatever the contact says next, and so answers nothing: what was paid for."""
+        return self.kind != "delivery"
+
     @classmethod
     def of(cls, row: Row) -> "Job":
         return cls(

@@ -33,7 +33,7 @@ async def quiet(tx: Transaction, conversation: Locked) -> tuple[datetime, str] |
 
 async def hold_back(tx: Transaction, conversation: Locked, job: Job) -> bool:
     """Row 28. True: it is quiet at the contact's, and the job is due when that ends."""
-    found = await quiet(tx, conversation)
+    found = await quiet(tx, conversation) if job.replies else None
     if found is None:
         return False
     until, zone = found

@@ -1,10 +1,13 @@
 """What a run decided is kept, if it still holds: decided again under the lock, against what the contact wrote since."""
 
+import json
+from dataclasses import asdict
+
 from pipelines.delivery import notice
 from pipelines.text import storable
 from schemas.claims import Claim, Held, Lost, Recorded, Requeued
 from schemas.conversation import BubbleKind
-from schemas.decisions import Decision, Failure, Parked, Reply, Silence, Stopped
+from schemas.decisions import Bubble, Decision, Failure, Parked, Reply, Silence, Stopped
 from schemas.errors import Code
 from schemas.jobs import DelayedSend
 from workers.adapters.postgres import failures, inbound, ledger, parking, silences, steps
@@ -30,9 +33,11 @@ WITH held AS (
   WHERE id = :job AND fence = :fence AND state = 'running'
   RETURNING id, due_at, dispatched_at
 ), drafted AS (
-  INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text)
-  SELECT :org, :job, :conversation, b.ordinal - 1, b.kind, 'held', b.text
-  FROM unnest(CAST(:kinds AS text[]), CAST(:texts AS text[])) WITH ORDINALITY AS b (kind, text, ordinal)
+  INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text, media, price)
+  SELECT :org, :job, :conversation, b.ordinal - 1, b.kind, 'held', b.text, CAST(b.media AS json),
+         CAST(b.price AS jsonb)
+  FROM unnest(CAST(:kinds AS text[]), CAST(:texts AS text[]), CAST(:media AS text[]), CAST(:prices AS text[]))
+       WITH ORDINALITY AS b (kind, text, media, price, ordinal)
   WHERE EXISTS (SELECT 1 FROM held)
 ), planned AS (
   UPDATE conversations SET plan = :plan WHERE id = :conversation AND CAST(:plan AS text) IS NOT NULL
@@ -98,11 +103,11 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
     spec = conversation.persona.spec
     window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
     draft = spec.autonomy == "draft"
-    bubbles = [(bubble.kind, storable(bubble.text)) for bubble in reply.bubbles]
+    bubbles = [Bubble(bubble.kind, storable(bubble.text), bubble.media, bubble.price) for bubble in reply.bubbles]
     told = None
     if notice.is_due(spec.disclosure, look.noticed_at, conversation.now):
         words = _notice(conversation, look.locale)
-        bubbles.insert(0, (BubbleKind.NOTICE, words.text))
+        bubbles.insert(0, Bubble(BubbleKind.NOTICE, words.text))
         told = facts(notice=words.version, language=words.language)
     row = await tx.the(
         _HOLD,
@@ -115,8 +120,10 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         plan=reply.plan,
         draft=draft,
         control_window=window,
-        kinds=[kind.value for kind, _ in bubbles],
-        texts=[words for _, words in bubbles],
+        kinds=[bubble.kind.value for bubble in bubbles],
+        texts=[bubble.text for bubble in bubbles],
+        media=[_media(bubble) for bubble in bubbles],
+        prices=[_price(bubble) for bubble in bubbles],
         trace=steps.traced(reply.trace),
         fast=window == 0 and not draft,
         cap=conversation.organization.spec.limits.in_flight,
@@ -127,6 +134,15 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
     if row.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
     return Held(row.due_at)
+
+
+def _media(bubble: Bubble) -> str | None:
+    return json.dumps([asdict(media) for media in bubble.media]) if bubble.media else None
+
+
+def _price(bubble: Bubble) -> str | None:
+    price = bubble.price
+    return None if price is None else facts(amount=str(price.amount), currency=price.currency)
 
 
 def _notice(conversation: Locked, contact_locale: str | None) -> notice.Notice:

@@ -2,19 +2,23 @@
 
 A text bubble leaves here, in one transaction with the claim: its body frozen, its delivery leased to this worker, its
 line in the conversation. From then on it is delivered or given up. A voice bubble is taken to be spoken first
-(`preparing.py`), and leaves when its audio is there (`spoken.py`).
+(`preparing.py`), and leaves when its audio is there (`spoken.py`); a payment bubble waits for its link
+(`offering.py`).
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, audio, message_send
+from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, Sale, audio, message_send
 from schemas.claims import CandidateState, JobState, Posting, Preparing
 from schemas.conversation import BubbleKind, HandledBy
 from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
+from schemas.payments import Offering
 from schemas.speech import Recording
-from workers.adapters.postgres import endings, failures, preparing, quiet_hours
+from workers.adapters.postgres import endings, failures, offering, preparing, quiet_hours
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -23,7 +27,7 @@ from workers.adapters.postgres.webhooks import endpoint_of
 _LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
-       k.state AS bubble_state, ct.locale,
+       k.state AS bubble_state, k.media, k.price, ct.locale,
        k.kind = 'notice' AND ct.noticed_at > k.created_at AS noticed
 FROM jobs j
 JOIN contacts ct ON ct.id = :contact
@@ -91,16 +95,26 @@ class Next:
     text: str
     version: int
     state: CandidateState
+    media: Sequence[dict[str, Any]] = ()
     recording: Recording | None = None
+    sale: Sale | None = None
 
     @classmethod
-    def of(cls, look: Row, recording: Recording | None = None) -> "Next":
-        state = CandidateState(look.bubble_state)
-        kind = BubbleKind(look.kind)
-        return cls(CandidateId(look.candidate), look.ordinal, kind, look.text, look.version, state, recording)
+    def of(cls, look: Row, recording: Recording | None = None, sale: Sale | None = None) -> "Next":
+        return cls(
+            CandidateId(look.candidate),
+            look.ordinal,
+            BubbleKind(look.kind),
+            look.text,
+            look.version,
+            CandidateState(look.bubble_state),
+            look.media or (),
+            recording,
+            sale,
+        )
 
 
-async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | None:
+async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Offering | None:
     """Rows 26 to 28. None: not due, not allowed any more, or nothing left to send."""
     conversation = await lock(tx, hint.conversation)
     look = await look_at(tx, conversation, hint.job) if conversation is not None else None
@@ -121,9 +135,18 @@ async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Non
     if look is None or look.candidate is None:
         await endings.sent(tx, conversation, job, "nothing_left")
         return None
+    return await _take(tx, conversation, job, look)
+
+
+async def _take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Posting | Preparing | Offering | None:
     if look.kind == BubbleKind.VOICE:
         return await preparing.take(tx, conversation, job, look)
-    return await leave(tx, conversation, job, Next.of(look))
+    if look.kind != BubbleKind.PAYMENT:
+        return await leave(tx, conversation, job, Next.of(look))
+    taken = await offering.take(tx, conversation, job, look)
+    if isinstance(taken, Sale):
+        return await leave(tx, conversation, job, Next.of(look, sale=taken))
+    return taken
 
 
 async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None:
@@ -132,12 +155,12 @@ async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None
 
 async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) -> bool:
     """The gate, asked again when the window has closed. True: the job has ended."""
-    if (why := _closed(conversation, look)) is not None:
+    if (why := _closed(conversation, look, job)) is not None:
         answers = job.seq if job.pinned else conversation.inbound_seq
         await send_away(tx, conversation, job, JobState.CANCELLED, why, "worker", answers=answers)
         await successor(tx, conversation, answers)
         return True
-    if conversation.inbound_seq != job.seq and not job.pinned:
+    if conversation.inbound_seq != job.seq and job.replies and not job.pinned:
         await send_away(tx, conversation, job, JobState.SUPERSEDED, "newer_message", "worker")
         await make(tx, conversation, why="newer_message", supersedes=job.supersedes + 1, waiting=True)
         return True
@@ -147,9 +170,11 @@ async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) ->
     return False
 
 
-def _closed(conversation: Locked, look: Row) -> str | None:
+def _closed(conversation: Locked, look: Row, job: Job) -> str | None:
     if look.erased:
         return "erased"
+    if not job.replies:
+        return None
     if look.locked:
         return "safety_lock"
     if look.opted_out:
@@ -185,6 +210,8 @@ async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -
         facts=facts(candidate=bubble.candidate, due_at=job.due_at and job.due_at.isoformat()),
         **{"from": job.state.value},
     )
+    if bubble.sale is not None:
+        await offering.proposed(tx, job.id, bubble.candidate, bubble.sale.payment)
     return _posting(conversation, bubble, body, row)
 
 
@@ -214,5 +241,8 @@ def _body(conversation: Locked, job: Job, bubble: Next) -> str:
         bubble.kind,
         bubble.text,
         None if bubble.recording is None else audio(bubble.recording),
+        # What is for sale is shown once it is paid.
+        () if bubble.kind is BubbleKind.PAYMENT else bubble.media,
+        bubble.sale,
     )
     return message_send(outgoing, conversation.now)

@@ -10,7 +10,7 @@ from schemas.conversation import BubbleKind
 from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import endings, failures
+from workers.adapters.postgres import endings, failures, payments
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, successor
 from workers.adapters.postgres.locks import Locked, lock
@@ -160,7 +160,10 @@ async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: A
     }
     if row.next_text is None:
         await tx.the(_ACCEPTED_LAST, **move, why="all_sent", facts=None, **{"from": job.state.value})
-        await successor(tx, conversation, job.seq)
+        if job.replies:
+            await successor(tx, conversation, job.seq)
+        else:
+            await payments.delivered(tx, conversation, job.id)
         return
     pause = typing_seconds(conversation.persona.spec.pacing, row.next_text, tx.chance())
     moved = await tx.the(

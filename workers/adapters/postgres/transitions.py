@@ -18,12 +18,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from pipelines.ingestion.normalise import normalised, normalised_candidate, normalised_patch
 from pipelines.ports import Courier
 from schemas.agent import Kept, Step
+from schemas.answers import PaymentOut
 from schemas.claims import CandidateState, Claim, NoJob, Posted, Posting, Preparing, Recorded
 from schemas.decisions import Decision
 from schemas.http import CandidatePatch, Ingested, MessageIn, MessagePatch
-from schemas.ids import CandidateId, DeliveryId, JobId, OrgId
+from schemas.ids import CandidateId, DeliveryId, JobId, OrgId, PaymentId
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.llm import Reservation
+from schemas.payments import Link, LinkFailed, Offering, PaymentProvider, PaymentState
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.postgres import (
@@ -34,6 +36,8 @@ from workers.adapters.postgres import (
     holding,
     ingest,
     leases,
+    linked,
+    payments,
     record,
     retries,
     runs,
@@ -172,6 +176,21 @@ class Transitions:
         async with self._transaction() as tx:
             return await steering.resume(tx, org, conversation, who)
 
+    # ---------------------------------------------------------------- what whoever takes the money tells
+
+    async def payment(
+        self, org: OrgId | None, payment: PaymentId, to: PaymentState, word: str | None, who: str
+    ) -> PaymentOut:
+        """Row 35, and what else may become of a payment. Guard: its row is in a state that this may follow; told again,
+        nothing changes. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            return await payments.told(tx, org, payment, to, word, who)
+
+    async def payment_named(self, provider: PaymentProvider, name: str) -> PaymentId | None:
+        """By what its provider calls it; None: it is nothing of ours."""
+        async with self._transaction() as tx:
+            return await payments.named(tx, provider, name)
+
     # ---------------------------------------------------------------- what a reply worker does
 
     async def claim_run(self, hint: AutoReply) -> Claim | None:
@@ -203,10 +222,10 @@ class Transitions:
 
     # ---------------------------------------------------------------- what a send worker does
 
-    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None:
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | Offering | None:
         """Rows 26 to 28. Guard: `held` or `sending`, not on hold, due, no lease, gate open, no bubble of the
         conversation out. A text bubble leaves here: once this answers, it is delivered or given up. A voice bubble is
-        leased to be spoken, and leaves by `leave`."""
+        leased to be spoken, and leaves by `leave`; a payment bubble to get its link, and leaves by `leave_linked`."""
         async with self._transaction() as tx:
             return await sends.claim(tx, hint)
 
@@ -220,8 +239,18 @@ class Transitions:
         async with self._transaction() as tx:
             await voiced.failed(tx, spoken, failure)
 
-    async def put_back(self, spoken: Preparing) -> None:
-        """This process stops: another one speaks. Guard: `sending` under this fence."""
+    async def leave_linked(self, bubble: Offering, link: Link) -> Posting | None:
+        """As `leave`, and what is sold may still be sold. The link is kept in any case."""
+        async with self._transaction() as tx:
+            return await linked.leave(tx, bubble, link)
+
+    async def link_failed(self, bubble: Offering, failure: LinkFailed) -> None:
+        """Due again after a pause; row 29 the third time, or when it is hopeless. Guard: as `leave`."""
+        async with self._transaction() as tx:
+            await voiced.failed(tx, bubble, failure)
+
+    async def put_back(self, spoken: Preparing | Offering) -> None:
+        """This process stops: another one goes on. Guard: `sending` under this fence."""
         async with self._transaction() as tx:
             await voiced.give_back(tx, spoken)
 

@@ -13,6 +13,7 @@ from workers.gateway.routes import (
     jobs,
     keys,
     messages,
+    payments,
     queues,
 )
 
@@ -21,6 +22,7 @@ ROUTERS = (
     conversations.router,
     jobs.router,
     candidates.router,
+    payments.router,
     attention.router,
     dead_letters.router,
     files.router,

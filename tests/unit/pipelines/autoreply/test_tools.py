@@ -36,6 +36,7 @@ def test_names_and_arguments_are_the_contract() -> None:
         "conversation_pause": ["reason", "until"],
         "leave_on_read": ["reason"],
         "send_message": ["text"],
+        "send_payment": ["media_ids", "message", "price"],
         "send_vocal": ["text"],
         "set_plan": ["plan"],
     }
