@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from schemas.agent import Kept, Step
+from schemas.catalogue import Media, MediaSearch, Viewer
 from schemas.claims import Endpoint, Posted
 from schemas.ids import ContactId, OrgId, PersonaId
 from schemas.jobs import Hint
@@ -88,6 +89,16 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first."""
+        ...
+
+
+class Catalogue(Protocol):
+    """The photos and videos of a persona."""
+
+    async def look(self, search: MediaSearch, viewer: Viewer) -> list[Media]:
+        """At most `search.limit` that may be sent, the best first; none that the contact bought. What is answered may
+        be sent in the viewer's conversation from then on, also when this run goes on elsewhere. Raises `Unavailable`.
+        """
         ...
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from schemas.errors import TooLate
-from schemas.payments import PaymentState, Price, Ware
+from schemas.money import Price
+from schemas.payments import PaymentState, Ware
 from schemas.resources import Prices
 
 # ISO 4217: the currencies whose smallest unit is not a hundredth.
@@ -71,7 +72,11 @@ def unasked(price: Price, total: Price, prices: Prices) -> str | None:
     floor, ceiling = bounds(total, prices)
     if floor.amount <= price.amount <= ceiling.amount:
         return None
-    return f"{price} is not between {floor} and {ceiling}; the listed price is {total}."
+    return f"{said(price)} is not between {said(floor)} and {said(ceiling)}; the listed price is {said(total)}."
+
+
+def said(price: Price) -> str:
+    return f"{price.text} {price.currency}"
 
 
 def exact(price: Price) -> Price:

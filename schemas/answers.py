@@ -11,7 +11,7 @@ from schemas.claims import CandidateState
 from schemas.conversation import Author, BubbleKind, HandledBy
 from schemas.http import Asked, Body, JobOut
 from schemas.payments import PaymentState
-from schemas.resources import Name
+from schemas.spec import Name
 
 Item = TypeVar("Item")
 

@@ -6,8 +6,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from schemas.catalogue import MediaHistory
 from schemas.ids import CandidateId, ContactId, ConversationId, JobId, OrgId, PersonaId
-from schemas.payments import Dealings, Price
+from schemas.money import Price
 from schemas.resources import OrganizationSpec, PersonaSpec
 
 
@@ -63,12 +64,12 @@ class Turn:
     kind: BubbleKind = BubbleKind.TEXT
     attachments: tuple[Attachment, ...] = ()
     candidate: CandidateId | None = None
-    media: tuple[str, ...] = ()
-    """Upstream names, of the AI's own bubbles."""
-    price: Price | None = None
-    """Of a payment bubble, as it was asked."""
     answered: bool = True
     """False for a contact's message that no reply has covered yet."""
+    media: tuple[str, ...] = ()
+    """The upstream names of what an AI bubble showed or sold."""
+    price: Price | None = None
+    """Of a payment bubble, as it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +132,4 @@ class Case:
     """Voice bubbles to this contact that left within 24 hours, or wait in another conversation's reply."""
     paused_until: datetime | None = None
     money: MoneyFacts = MoneyFacts()
-    dealings: Dealings = field(default_factory=Dealings)
+    media: MediaHistory = field(default_factory=MediaHistory)

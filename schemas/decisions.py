@@ -5,11 +5,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from schemas.agent import TraceItem
+from schemas.catalogue import Media
 from schemas.conversation import BubbleKind
 from schemas.errors import Code, FailureKind
 from schemas.llm import SettledCall
-from schemas.media import MediaRef
-from schemas.payments import Price
+from schemas.money import Price
 
 
 class SilenceReason(StrEnum):
@@ -27,12 +27,12 @@ class SilenceReason(StrEnum):
 class Bubble:
     """One candidate message. Ordinals are given when the reply is recorded.
 
-    `media` and `price` are what a payment bubble sells, and for how much.
+    `media` is what it shows, or, with a `price`, what it sells.
     """
 
     kind: BubbleKind
     text: str
-    media: tuple[MediaRef, ...] = ()
+    media: tuple[Media, ...] = ()
     price: Price | None = None
 
 

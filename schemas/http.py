@@ -7,7 +7,9 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind, Trigger
-from schemas.resources import Locale, Name, Zone, rfc3339
+from schemas.moments import rfc3339
+from schemas.resources import Zone
+from schemas.spec import Locale, Name
 
 MAX_TEXT_BYTES = 65_536
 MAX_ATTACHMENTS = 20

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar
 
+from schemas.catalogue import Media
 from schemas.errors import Code
 from schemas.ids import CandidateId, ConversationId, JobId, OrgId, PaymentId
+from schemas.money import Price
 
 
 class PaymentState(StrEnum):
@@ -27,44 +28,16 @@ class PaymentProvider(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """`currency` as in ISO 4217."""
-
-    amount: Decimal
-    currency: str
-
-    def __str__(self) -> str:
-        return f"{self.amount} {self.currency}"
-
-
-@dataclass(frozen=True, slots=True)
 class Ware:
-    """A media of a persona, as one contact stands to it. `price` None: it is free."""
+    """A media of a persona, as one contact stands to it."""
 
-    id: str
-    url: str
-    type: str
-    price: Price | None
+    media: Media
     consented: bool
     bought: bool
 
-
-@dataclass(frozen=True, slots=True)
-class Deal:
-    """Media by their upstream names; `price` is for all of them together, None for what was free."""
-
-    media: tuple[str, ...]
-    at: datetime
-    price: Price | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Dealings:
-    """What a contact was offered and has not bought, has bought, and got for nothing from a persona, oldest first."""
-
-    proposed: tuple[Deal, ...] = ()
-    bought: tuple[Deal, ...] = ()
-    free: tuple[Deal, ...] = ()
+    @property
+    def price(self) -> Price | None:
+        return self.media.price
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
 
+from schemas.catalogue import Media, MediaType
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Reply
-from schemas.media import MediaRef
-from schemas.payments import Price
+from schemas.ids import MediaId
+from schemas.money import Price
 
 Run = Callable[..., Awaitable[Any]]
 """Runs one SQL statement with named values."""
@@ -44,8 +45,8 @@ def kind(name: str) -> str:
 
 
 def an_offer(*media: str, price: str = "10.00", text: str = "pour toi") -> Bubble:
-    refs = tuple(MediaRef(name, f"https://cdn.example/{name}", kind(name)) for name in media)
-    return Bubble(BubbleKind.PAYMENT, text, refs, Price(Decimal(price), "EUR"))
+    sold = tuple(Media(MediaId(1), name, MediaType(kind(name)), f"https://cdn.example/{name}") for name in media)
+    return Bubble(BubbleKind.PAYMENT, text, sold, Price(Decimal(price), "EUR"))
 
 
 def a_selling_reply(*bubbles: Bubble | str) -> Reply:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.delivery.speech import Recordings
-from pipelines.ports import Channel, Clock, Courier, Keep, PaymentLinks, Shop
+from pipelines.ports import Catalogue, Channel, Clock, Courier, Keep, PaymentLinks, Shop
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
@@ -22,9 +22,11 @@ from schemas.speech import Recording, SpeechFailed
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
+from workers.adapters.embeddings import BuiltInEmbedder, preload
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.payments.build import open_payments
+from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.shop import StoredShop
@@ -98,7 +100,13 @@ class NoReplies:
         raise RuntimeError("this process does not take the reply queue")
 
 
-def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue], shop: Shop | None = None) -> Replies:
+def replies_for(
+    settings: Settings,
+    clock: Clock,
+    queues: Collection[Queue],
+    catalogue: Catalogue | None = None,
+    shop: Shop | None = None,
+) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
     the children share them. Raises SettingsRefused when every model's key is missing."""
     if Queue.REPLY not in queues:
@@ -106,7 +114,13 @@ def replies_for(settings: Settings, clock: Clock, queues: Collection[Queue], sho
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings, shop)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings, catalogue, shop)
+
+
+def load_embeddings(queues: Collection[Queue]) -> None:
+    """130 MB, where something is looked up. Call it before a fork, and the children share them."""
+    if Queue.REPLY in queues:
+        preload()
 
 
 class NoRecordings:
@@ -157,7 +171,9 @@ async def build_app(settings: Settings, instance: str, queues: Collection[Queue]
         storage = Transitions(database, settings, courier, instance)
         webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
         stack.push_async_callback(webhooks.close)
-        replies = replies_for(settings, clock, queues, StoredShop(database))
+        embedder = BuiltInEmbedder()
+        stack.callback(embedder.close)
+        replies = replies_for(settings, clock, queues, StoredCatalogue(database, embedder), StoredShop(database))
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)

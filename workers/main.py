@@ -12,7 +12,7 @@ from schemas.settings import Settings
 from workers import actors
 from workers.actors.unreadable import keep_unreadable
 from workers.adapters.clock import SystemClock
-from workers.bootstrap import App, build_app, replies_for
+from workers.bootstrap import App, build_app, load_embeddings, replies_for
 from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.broker import HintBroker
 from workers.runtime.forks import Forks, process_name
@@ -45,6 +45,7 @@ def run_worker(settings: Settings, queues: Collection[Queue], processes: int, th
         return run(stop, name, None)
     parent = os.getpid()
     replies_for(settings, SystemClock(), queues)  # refused here, and loaded, once for all children
+    load_embeddings(queues)
 
     def child(own_name: str, replaces: str | None) -> int:
         own = Stop(parent).listen()

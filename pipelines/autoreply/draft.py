@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipelines.autoreply.checks import LocalChecks
+from pipelines.autoreply.gallery import Gallery
+from schemas.catalogue import Media
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
 from schemas.payments import Ware
-from schemas.resources import Prices
 
 Wares = Callable[[Sequence[str]], Awaitable[Mapping[str, Ware]]]
 """Looks media up by their names, of this conversation's persona and for its contact alone. Raises `Unavailable`."""
@@ -32,12 +33,12 @@ class Pause:
 
 @dataclass(slots=True)
 class Draft:
-    """`now` is the time of the claim; `prices` bound what may be asked."""
+    """`now` is the time of the claim."""
 
     checks: LocalChecks
     now: datetime
+    gallery: Gallery = field(default_factory=Gallery)
     wares: Wares = nothing
-    prices: Prices = field(default_factory=Prices)
     bubbles: list[Bubble] = field(default_factory=list)
     plan: str | None = None
     ending: LeftOnRead | Pause | None = None
@@ -55,6 +56,11 @@ class Draft:
         return [bubble.text for bubble in self.bubbles]
 
     @property
+    def media(self) -> list[Media]:
+        """Shown or sold by the queued bubbles, in their order."""
+        return [media for bubble in self.bubbles for media in bubble.media]
+
+    @property
     def vocals(self) -> int:
         return sum(bubble.kind is BubbleKind.VOICE for bubble in self.bubbles)
 
@@ -65,7 +71,7 @@ class Draft:
     @property
     def offered(self) -> set[str]:
         """The media that this reply sells."""
-        return {media.id for bubble in self.bubbles if bubble.kind is BubbleKind.PAYMENT for media in bubble.media}
+        return {media.name for bubble in self.bubbles if bubble.kind is BubbleKind.PAYMENT for media in bubble.media}
 
     def empty(self) -> int:
         """Answers how many bubbles were dropped."""

@@ -10,13 +10,15 @@ from pipelines.autoreply import gate
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import Composition
 from pipelines.autoreply.draft import Draft, Wares, nothing
+from pipelines.autoreply.gallery import Gallery, Look
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
-from pipelines.ports import ChatModel, Clock, Keep, PriceTable, Shop
+from pipelines.ports import Catalogue, ChatModel, Clock, Keep, PriceTable, Shop
 from schemas.agent import AgentParameters, Resume
+from schemas.catalogue import Viewer
 from schemas.conversation import Case
 from schemas.decisions import Decision, Failure, Parked, Stopped
 from schemas.errors import Code, FailureKind
@@ -29,12 +31,13 @@ _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 
 @dataclass(slots=True)
 class ReplyPipeline:
-    """`models` by provider; `shop` None: nothing is for sale."""
+    """`models` by provider; `catalogue` None: no persona has media; `shop` None: nothing is for sale."""
 
     clock: Clock
     models: Mapping[str, ChatModel]
     prices: PriceTable
     settings: Settings
+    catalogue: Catalogue | None = None
     shop: Shop | None = None
     routes: Routes = field(init=False)
 
@@ -67,16 +70,24 @@ class ReplyPipeline:
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
         prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
         reviewed = limits.use_redaction_validation
-        spec = case.persona.spec
-        checks = LocalChecks(spec.limits, case.sent_texts, reviewed, case.vocals_today, case.money.links_today)
-        draft = Draft(checks, case.now, self._wares(case), spec.prices)
+        bounds, links = case.persona.spec.limits, case.money.links_today
+        checks = LocalChecks(bounds, case.sent_texts, reviewed, case.vocals_today, links)
+        draft = Draft(checks, case.now, Gallery.of(case, limits, self._look(case)), self._wares(case))
         agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
         reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
         return Composition(case, agent, draft, reviewer, limits, trace)
 
-    def _wares(self, case: Case) -> Wares:
+    def _look(self, case: Case) -> Look | None:
         """Bound to who is asking: no argument of the model can name another one."""
+        catalogue = self.catalogue
+        if catalogue is None:
+            return None
+        viewer = Viewer(case.organization.id, case.persona.id, case.contact.id, case.conversation)
+        return lambda search: catalogue.look(search, viewer)
+
+    def _wares(self, case: Case) -> Wares:
+        """Bound as `_look`."""
         if (shop := self.shop) is None:
             return nothing
         return lambda names: shop.wares(case.organization.id, case.persona.id, case.contact.id, names)

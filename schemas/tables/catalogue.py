@@ -113,6 +113,8 @@ class ShownMediaRow(Table):
     media_id: Mapped[Ref] = mapped_column(ForeignKey("media_items.id"), primary_key=True)
     at: Mapped[Stamp]
 
+    __table_args__ = (Index("shown_media_newest", "conversation_id", "at"),)
+
 
 class PaymentRow(Table):
     """A link under which a contact pays for media. At most one of an offer is open: `one_open_payment`.

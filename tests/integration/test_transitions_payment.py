@@ -4,10 +4,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from schemas.catalogue import Had
 from schemas.claims import Accepted, Posting, Refused
 from schemas.errors import Conflict, NotFound, TooLate
 from schemas.http import CandidatePatch
@@ -104,8 +106,8 @@ async def test_the_link_leaves_in_the_body_and_the_file_does_not(database_url: s
             },
         )
         assert await storage.rows("SELECT what, amount, payment_id FROM media_facts ORDER BY id") == [
-            {"what": "offered", "amount": 12.5, "payment_id": 1},
-            {"what": "offered", "amount": 12.5, "payment_id": 1},
+            {"what": "offered", "amount": 10, "payment_id": 1},
+            {"what": "offered", "amount": Decimal("2.50"), "payment_id": 1},
         ]
 
 
@@ -169,7 +171,7 @@ async def test_a_price_edited_meanwhile_is_another_link(database_url: str) -> No
         late = await storage.transitions.leave_linked(before, LINK)
         after = await take(storage)
 
-        assert (late, str(after.order.price), after.order.payment) == (None, "8.00 EUR", 2)
+        assert (late, after.order.price.text, after.order.payment) == (None, "8.00", 2)
 
 
 # -------------------------------------------------------------------- row 29
@@ -299,7 +301,6 @@ MEANWHILE = {
     "opted out": "UPDATE contacts SET opted_out_at = clock_timestamp()",
     "locked": "UPDATE contacts SET locked_at = clock_timestamp()",
     "quiet hours": """UPDATE personas SET version = 2, spec = spec || '{"quiet_hours": "00:00-23:59"}'""",
-    "withdrawn": "UPDATE media_items SET deleted_at = clock_timestamp()",
 }
 
 
@@ -313,6 +314,25 @@ async def test_nothing_but_erasure_stops_what_was_paid(database_url: str, change
 
         assert [bubble["kind"] for bubble in await deliver(storage, delivery)] == ["video"]
         assert [row["kind"] for row in await storage.rows("SELECT kind FROM jobs ORDER BY id")] == ["reply", "delivery"]
+
+
+WITHDRAWN = {"gone": "deleted_at = clock_timestamp()", "without consent": "consent = NULL"}
+
+
+@pytest.mark.parametrize("change", WITHDRAWN)
+async def test_what_was_paid_and_may_not_be_shown_any_more_waits_for_a_person(database_url: str, change: str) -> None:
+    async with a_shop(database_url) as storage:
+        await sell(storage)
+        await told(storage, PAID)
+        delivery = (await storage.job())["id"]
+        await storage.rows(f"UPDATE media_items SET {WITHDRAWN[change]}")
+        nothing = await deliver(storage, delivery)
+        asked = await storage.job()
+        await storage.rows("UPDATE media_items SET deleted_at = NULL, consent = '{}'")
+        await storage.transitions.approve(storage.org, delivery, "zoe")
+
+        assert (nothing, asked["state"], asked["code"], asked["attention"]) == ([], "held", "AR-563", "open")
+        assert len(await deliver(storage, delivery)) == 1
 
 
 async def test_erasure_stops_it(database_url: str) -> None:
@@ -463,12 +483,15 @@ async def test_the_next_run_knows_what_was_offered_and_bought(database_url: str)
         await storage.say("m-3")
         case = (await claim(storage, (await storage.row("SELECT max(id) AS id FROM jobs"))["id"])).case
 
-        told_of = case.dealings
-        assert [(deal.media, str(deal.price)) for deal in told_of.proposed] == [(("p-2",), "2.00 EUR")]
-        assert [(deal.media, str(deal.price)) for deal in told_of.bought] == [(("v-1",), "10.00 EUR")]
-        assert (case.money.links_today, case.money.spent_24h, told_of.free) == (2, 10, ())
-        sold = [(turn.media, str(turn.price)) for turn in case.turns if turn.kind == "payment"]
-        assert sold == [(("v-1",), "10.00 EUR"), (("p-2",), "2.00 EUR")]
+        had = {what: [(fact.media, fact.price and fact.price.text) for fact in case.media.of(what)] for what in Had}
+        assert had == {
+            Had.RECEIVED: [],
+            Had.OFFERED: [("p-2", "2.00"), ("v-1", "10.00")],
+            Had.BOUGHT: [("v-1", "10.00")],
+        }
+        assert (case.money.links_today, case.money.spent_24h) == (2, 10)
+        sold = [(turn.media, turn.price and turn.price.text) for turn in case.turns if turn.kind == "payment"]
+        assert sold == [(("v-1",), "10.00"), (("p-2",), "2.00")]
 
 
 async def test_a_recalled_offer_was_never_made(database_url: str) -> None:
@@ -480,4 +503,4 @@ async def test_a_recalled_offer_was_never_made(database_url: str) -> None:
         await storage.transitions.settle(posting, Refused("the receiver answered 503", final=False))
         case = (await claim(storage, (await storage.row("SELECT max(id) AS id FROM jobs"))["id"])).case
 
-        assert (case.dealings.proposed, case.money.links_today) == ((), 0)
+        assert (case.media.facts, case.money.links_today) == ((), 0)

@@ -4,6 +4,7 @@ from html import escape
 
 from fastapi.responses import Response
 
+from pipelines.selling import said
 from schemas.payments import PaymentState
 from workers.adapters.postgres.views.payments import Bill
 
@@ -38,9 +39,9 @@ _HEADERS = {
 
 
 def test_page(bill: Bill) -> Response:
-    said = _STATES.get(bill.state)
-    action = _BUTTON if said is None else f"<p>{said}</p>"
-    content = _TEST.format(seller=escape(bill.seller), media=bill.media, price=escape(str(bill.price)), action=action)
+    ended = _STATES.get(bill.state)
+    action = _BUTTON if ended is None else f"<p>{ended}</p>"
+    content = _TEST.format(seller=escape(bill.seller), media=bill.media, price=escape(said(bill.price)), action=action)
     return _page("TEST", content)
 
 

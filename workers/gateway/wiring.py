@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pipelines.ports import Clock, Courier
+from pipelines.ports import Clock, Courier, Embedder
 from schemas.jobs import Hint
 from schemas.payments import PaymentProvider
 from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
+from workers.adapters.embeddings import BuiltInEmbedder
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.payments.page import PracticePage
@@ -64,17 +65,21 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             stack.push_async_callback(redis.close)
             stack.push_async_callback(hints.close)
             courier, probe = hints, redis.look
-        yield assemble(settings, database, courier, probe, SystemClock())
+        embedder = BuiltInEmbedder()
+        stack.callback(embedder.close)
+        yield assemble(settings, database, courier, probe, SystemClock(), embedder)
 
 
-def assemble(settings: Settings, database: Database, courier: Courier, redis: Probe, clock: Clock) -> Parts:
+def assemble(
+    settings: Settings, database: Database, courier: Courier, redis: Probe, clock: Clock, embedder: Embedder
+) -> Parts:
     keys, snapshots = Keys(database, settings), Snapshots(database)
     secret = InstallationSecret(database, settings)
     return Parts(
         transitions=Transitions(database, settings, courier, settings.instance or "gateway"),
         guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
-        provision=Provision(database),
+        provision=Provision(database, embedder),
         conversations=Conversations(snapshots, settings.simulator),
         jobs=Jobs(snapshots, settings.simulator),
         payments=Payments(snapshots),

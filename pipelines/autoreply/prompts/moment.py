@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 from pipelines.autoreply.prompts.persona import language_name
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.text import storable
+from schemas.catalogue import Had
 from schemas.conversation import Case, Trigger
-from schemas.payments import Deal, Dealings
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ANSWER = "Reply to the messages above that have no reply yet."
@@ -15,6 +15,9 @@ _TASKS = {
     Trigger.FOLLOW_UP: "The contact has not written since. Get back in touch, lightly, without reproach.",
     Trigger.REGENERATE: "An earlier draft of this reply was rejected. Write another one.",
 }
+
+_BECAME = {Had.RECEIVED: "sent free", Had.OFFERED: "offered", Had.BOUGHT: "bought"}
+SHOWN_OF_EACH = 8
 
 
 def context_block(case: Case, zone: ZoneInfo) -> str:
@@ -27,7 +30,8 @@ def context_block(case: Case, zone: ZoneInfo) -> str:
         lines.append(f"Language of the contact: {language_name(case.contact.locale)}")
     if case.contact.profile:
         lines.append("Profile of the contact:\n" + wrapped(Source.PROFILE, profile_text(case)))
-    lines += _dealings(case.dealings)
+    if case.media.facts:
+        lines.append("Your media that this contact had:\n" + wrapped(Source.DESCRIPTION, media_text(case)))
     if case.plan:
         lines.append(f"[PLAN] {neutralised(case.plan)}")
     if case.instruction:
@@ -36,19 +40,14 @@ def context_block(case: Case, zone: ZoneInfo) -> str:
     return "<run_context>\n" + "\n".join(lines) + "\n</run_context>"
 
 
-def _dealings(dealings: Dealings) -> list[str]:
-    """One line of each kind there is: media by their ids, with what was asked for them."""
-    told = (
-        ("Offered, not bought", dealings.proposed),
-        ("Bought", dealings.bought),
-        ("Sent for free", dealings.free),
-    )
-    return [f"{label}: {'; '.join(map(_deal, deals))}" for label, deals in told if deals]
-
-
-def _deal(deal: Deal) -> str:
-    media = " + ".join(deal.media)
-    return media if deal.price is None else f"{media} for {deal.price}"
+def media_text(case: Case) -> str:
+    """The newest of each kind, a line each: when, what became of it, what it is."""
+    lines = []
+    for what in Had:
+        for fact in case.media.of(what)[:SHOWN_OF_EACH]:
+            price = "" if fact.price is None else f" for {fact.price.text} {fact.price.currency}"
+            lines.append(f"{fact.at:%Y-%m-%d} {_BECAME[what]} {fact.media}{price}: {fact.description[:120]}")
+    return storable("\n".join(lines))
 
 
 def profile_text(case: Case) -> str:

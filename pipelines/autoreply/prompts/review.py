@@ -71,16 +71,17 @@ def question(case: Case, profile: str, bubbles: Iterable[Bubble]) -> str:
     """What the reviewer is asked: profile, messages, candidates."""
     parts = [wrapped(Source.PROFILE, profile)] if profile else []
     parts.append("Newest messages:\n" + _messages(case))
-    candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text, **_sold(b)} for n, b in enumerate(bubbles)]
+    candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} | _shows(b) for n, b in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))
     return "\n\n".join(parts)
 
 
-def _sold(bubble: Bubble) -> dict[str, Any]:
-    """Of a payment bubble, what a link is sent for and how much it asks."""
+def _shows(bubble: Bubble) -> dict[str, Any]:
+    """Also of what is for sale: a link to it is sent, at that price, and not the media itself."""
+    shown = {"shows": [neutralised(media.description) for media in bubble.media]} if bubble.media else {}
     if bubble.price is None:
-        return {}
-    return {"media": [media.id for media in bubble.media], "price": str(bubble.price)}
+        return shown
+    return shown | {"price": f"{bubble.price.text} {bubble.price.currency}"}
 
 
 def _messages(case: Case) -> str:

@@ -7,12 +7,12 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from pipelines.agent.tools import Args, Done, Effect, Outcome, Refused, Tool
 from pipelines.autoreply.draft import Draft
-from pipelines.selling import exact, listed, unasked, unsellable
+from pipelines.selling import exact, listed, said, unasked, unsellable
 from pipelines.text import rendered
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
-from schemas.media import MediaRef
-from schemas.payments import Price, Ware
+from schemas.money import Price
+from schemas.payments import Ware
 
 _NAMES = {"type": "array", "items": {"type": "string"}, "description": "Ids of paid media, as get_media gave them."}
 
@@ -51,7 +51,7 @@ class SendPayment(Tool[SendPaymentArgs, Draft]):
         chosen = [wares[name] for name in args.media_ids]
         total = listed(chosen)
         price = total if args.price is None else Price(args.price, total.currency)
-        if why := unasked(price, total, state.prices):
+        if why := unasked(price, total, state.gallery.prices):
             return Refused(f"price: {why} Ask a price in between, or leave it out. The offer was not queued.")
         return _queued(chosen, exact(price), text, state)
 
@@ -64,10 +64,11 @@ def _not_now(names: tuple[str, ...], text: str, state: Draft) -> str | None:
         return f"The media {twice!r} is already offered in this reply. Leave it out, or call clear_messages first."
     if broken := state.checks.links_broken(state.links):
         return broken
-    return state.checks.first_broken(text, state.texts) if text else state.checks.full(state.texts)
+    return state.checks.caption_broken(text, state.texts)
 
 
 def _queued(wares: list[Ware], price: Price, text: str, state: Draft) -> Done:
-    media = tuple(MediaRef(ware.id, ware.url, ware.type) for ware in wares)
+    media = tuple(ware.media for ware in wares)
     state.bubbles.append(Bubble(BubbleKind.PAYMENT, text, media, price))
-    return Done(f"Queued as candidate {len(state.bubbles) - 1}: {', '.join(ware.id for ware in wares)} for {price}.")
+    named = ", ".join(item.name for item in media)
+    return Done(f"Queued as candidate {len(state.bubbles) - 1}: {named} for {said(price)}.")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pipelines.delivery import notice
 from pipelines.llm.models import UnknownModel, parse_route
 from schemas.errors import Invalid
-from schemas.resources import Manifest, OrganizationDocument, PersonaDocument
+from schemas.resources import Document, Manifest, OrganizationDocument, PersonaDocument
 
 Fault = tuple[str, str]
 """A field inside its document, and a sentence."""
@@ -16,10 +16,17 @@ def refuse_unacceptable(manifest: Manifest) -> None:
     errors = [
         {"field": f"resources.{n}.{field}", "message": message}
         for n, item in enumerate(manifest.resources)
-        for field, message in (_routes(item) if isinstance(item, OrganizationDocument) else _notices(item))
+        for field, message in _faults(item)
     ]
     if errors:
         raise Invalid(f"not accepted: {', '.join(error['field'] for error in errors)}", errors)
+
+
+def _faults(item: Document) -> Iterator[Fault]:
+    if isinstance(item, OrganizationDocument):
+        yield from _routes(item)
+    elif isinstance(item, PersonaDocument):
+        yield from _notices(item)
 
 
 def _routes(organization: OrganizationDocument) -> Iterator[Fault]:

@@ -13,7 +13,7 @@ from schemas.errors import Conflict, Invalid, NotFound
 from schemas.http import CandidatePatch, PriceIn
 from schemas.ids import CandidateId, JobId, OrgId, reference
 from schemas.jobs import DelayedSend
-from schemas.payments import Price
+from schemas.money import Price
 from workers.adapters.postgres import endings
 from workers.adapters.postgres.audit import note
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND

@@ -7,15 +7,14 @@ from decimal import Decimal
 from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
-from schemas.payments import Price
+from schemas.money import Price
+from workers.adapters.postgres import media_seen, money_seen
 from workers.adapters.postgres.answered import answered
-from workers.adapters.postgres.dealings import dealings_of, money_of
 from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 SPOKEN_LOOKED_AT = 500
-DEALINGS_KEPT = 60
 
 # A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back: also
 # one that was given up since.
@@ -36,42 +35,8 @@ _VOCALS_TODAY = f"""(
   WHERE vc.contact_id = ct.id AND said.kind = 'voice' AND said.left_at > clock_timestamp() - interval '24 hours'
 )"""
 
-# What left as a link, and what waits to; what the contact has had of this persona. One value, so that a run that sells
-# nothing costs no statement more.
-_MONEY = f"""(
-  SELECT json_build_object(
-    'links', (
-      SELECT count(DISTINCT f.candidate_id) FROM media_facts f JOIN candidates fk ON fk.id = f.candidate_id
-      WHERE f.contact_id = pc.contact_id AND f.persona_id = pc.persona_id AND f.what = 'offered'
-        AND f.at > clock_timestamp() - interval '24 hours' AND fk.state IN ('leaving', 'sent')
-    ) + (
-      SELECT count(*) FROM conversations oc JOIN jobs oj ON oj.conversation_id = oc.id
-      JOIN candidates ok ON ok.job_id = oj.id
-      WHERE oc.contact_id = pc.contact_id AND oc.persona_id = pc.persona_id AND oj.kind <> 'delivery'
-        AND oj.state IN {LIVE} AND oj.id <> j.id AND ok.kind = 'payment' AND ok.state IN ('held', 'preparing')
-    ),
-    'spent', (
-      SELECT json_object_agg(s.currency, CAST(s.amount AS text)) FROM (
-        SELECT p.currency, sum(p.amount) AS amount FROM payments p
-        WHERE p.contact_id = pc.contact_id AND p.persona_id = pc.persona_id AND p.state = 'paid'
-          AND p.paid_at > clock_timestamp() - interval '24 hours'
-        GROUP BY p.currency) AS s
-    ),
-    'dealings', (
-      SELECT json_agg(json_build_array(d.what, d.payment_id, d.candidate_id, d.name, CAST(d.amount AS text),
-                                       d.currency, d.at) ORDER BY d.at, d.id)
-      FROM (
-        SELECT f.id, f.what, f.payment_id, f.candidate_id, m.name, f.amount, f.currency, f.at
-        FROM media_facts f JOIN media_items m ON m.id = f.media_id LEFT JOIN candidates fk ON fk.id = f.candidate_id
-        WHERE f.contact_id = pc.contact_id AND f.persona_id = pc.persona_id
-          AND (f.what = 'bought' OR fk.state IS NULL OR fk.state IN ('leaving', 'sent'))
-        ORDER BY f.at DESC LIMIT {DEALINGS_KEPT}) AS d
-    ))
-  FROM conversations pc WHERE pc.id = j.conversation_id
-)"""
-
-CONTACT = f"ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, {_VOCALS_TODAY} AS vocals_today, \
-{_MONEY} AS money"
+CONTACT = f"""ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, {_VOCALS_TODAY} AS vocals_today,
+{media_seen.MEDIA}, {money_seen.MONEY}"""
 """Columns of the contact `ct` that `load` needs in its row, read beside the job `j`."""
 
 SENT_KEPT = 200
@@ -119,12 +84,12 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         turns=tuple(_turn(row, covered) for row in turns if row.position >= first),
         plan=conversation.plan,
         instruction=look.instruction,
-        sent_texts=tuple(row.text for row in reversed(sent) if row.kind != BubbleKind.NOTICE),
+        sent_texts=tuple(row.text for row in reversed(sent) if row.text and row.kind != BubbleKind.NOTICE),
         replies_last_minute=_recent_replies(sent, conversation),
         paused_until=conversation.paused_until,
         vocals_today=look.vocals_today,
-        money=money_of(look.money, conversation.organization.spec.currency),
-        dealings=dealings_of(look.money["dealings"] or ()),
+        money=money_seen.money(look, conversation.organization.spec.currency),
+        media=media_seen.history(look),
     )
 
 

@@ -12,7 +12,8 @@ from pipelines.delivery.bodies import Sale
 from pipelines.selling import listed, offer_key, title, unasked, unsellable
 from schemas.errors import Code
 from schemas.ids import CandidateId, JobId, PaymentId, reference
-from schemas.payments import Offering, Order, Price
+from schemas.money import Price
+from schemas.payments import Offering, Order
 from workers.adapters.postgres import preparing
 from workers.adapters.postgres.jobs import Job
 from workers.adapters.postgres.locks import Locked
@@ -38,13 +39,21 @@ ON CONFLICT (contact_id, offer) WHERE state = 'open' DO UPDATE SET offer = EXCLU
 RETURNING id, url, (SELECT tag FROM installation ORDER BY installation.id LIMIT 1) AS tag
 """)
 
-_PROPOSED = sql("""
+# What was asked for several is told of each by what it is listed at.
+SHARES = """
+SELECT p.org_id, p.contact_id, p.persona_id, m.id AS media_id, p.currency, p.id AS payment_id,
+       round(p.amount * COALESCE(m.price / NULLIF(sum(m.price) OVER (), 0), 1.0 / count(*) OVER ()), 2) AS amount
+FROM payments p, jsonb_array_elements_text(p.media_ids) AS n (id), media_items m
+WHERE p.id = :payment AND m.id = CAST(n.id AS bigint)
+"""
+
+_PROPOSED = sql(f"""
 INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what, amount, currency, candidate_id, job_id,
                          payment_id)
-SELECT p.org_id, p.contact_id, p.persona_id, CAST(m.id AS bigint), 'offered', p.amount, p.currency, :candidate, :job,
-       p.id
-FROM payments p, jsonb_array_elements_text(p.media_ids) AS m (id)
-WHERE p.id = :payment AND NOT EXISTS (SELECT 1 FROM media_facts f WHERE f.candidate_id = :candidate)
+SELECT s.org_id, s.contact_id, s.persona_id, s.media_id, 'offered', s.amount, s.currency, :candidate, :job,
+       s.payment_id
+FROM ({SHARES}) AS s
+WHERE NOT EXISTS (SELECT 1 FROM media_facts f WHERE f.candidate_id = :candidate)
 """)
 
 
@@ -58,7 +67,7 @@ class Sold:
 
     @classmethod
     def of(cls, look: Row) -> "Sold":
-        media = look.media or ()
+        media = look.sold or ()
         price = Price(Decimal(look.price["amount"]), look.price["currency"])
         return cls([item["id"] for item in media], [item["type"] for item in media], price)
 
@@ -89,7 +98,8 @@ async def refused(tx: Transaction, conversation: Locked, job: Job, look: Row, so
         why = unasked(sold.price, total, conversation.persona.spec.prices)
     if why is None:
         return False
-    await preparing.ask(tx, conversation, job, CandidateId(look.candidate), Code.PAYMENT_LINK, why)
+    code = Code.PAYMENT_LINK
+    await preparing.ask(tx, conversation, job, CandidateId(look.candidate), why, code, preparing.FAILED[code])
     return True
 
 

@@ -13,11 +13,13 @@ from schemas.claims import JobState
 from schemas.errors import NotFound
 from schemas.ids import JobId, OrgId, PaymentId, reference
 from schemas.jobs import DelayedSend
-from schemas.payments import PaymentProvider, PaymentState, Price
+from schemas.money import Price
+from schemas.payments import PaymentProvider, PaymentState
 from workers.adapters.postgres.audit import note
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import EVENT, facts, read, send_away
 from workers.adapters.postgres.locks import Locked, lock
+from workers.adapters.postgres.offering import SHARES
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
@@ -57,8 +59,8 @@ WITH made AS (
   WHERE p.id = :payment AND m.id = CAST(n.id AS bigint)
 ), bought AS (
   INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what, amount, currency, job_id, payment_id)
-  SELECT p.org_id, p.contact_id, p.persona_id, CAST(n.id AS bigint), 'bought', p.amount, p.currency, made.id, p.id
-  FROM made, payments p, jsonb_array_elements_text(p.media_ids) AS n (id) WHERE p.id = :payment
+  SELECT s.org_id, s.contact_id, s.persona_id, s.media_id, 'bought', s.amount, s.currency, made.id, s.payment_id
+  FROM made, ({SHARES}) AS s
   ON CONFLICT (contact_id, media_id) WHERE what = 'bought' DO NOTHING
 ), known AS (
   UPDATE payments SET delivery_job_id = made.id FROM made WHERE payments.id = :payment

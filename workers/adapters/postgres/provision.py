@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pipelines.delivery import notice
+from pipelines.ports import Embedder
 from schemas.answers import Applied, ApplyOut, Change
 from schemas.errors import Conflict, Invalid, NotFound
 from schemas.resources import (
@@ -18,9 +20,11 @@ from schemas.resources import (
     PersonaDocument,
     stored,
 )
+from schemas.showcase import AlbumDocument, MediaDocument
 from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.showcase import MeantOtherwise, Showcase, Vectors, meanings
 
 _NEW_ORGANIZATION = text(
     "INSERT INTO organizations (name, spec) VALUES (:name, CAST(:spec AS jsonb)) ON CONFLICT (name) DO NOTHING "
@@ -41,6 +45,10 @@ _CHANGE_PERSONA = text(
 )
 
 Spec = dict[str, Any]
+Results = dict[tuple[str, str], Change]
+"""By kind and name."""
+
+DocumentT = TypeVar("DocumentT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +64,9 @@ class Batch:
 
 
 class Provision:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, embedder: Embedder) -> None:
         self._db = database
+        self._embedder = embedder
 
     async def apply(self, named: str | None, manifest: Manifest, who: str) -> ApplyOut:
         """`named` is the organisation of the header. Raises Invalid, NotFound, and Conflict with `version` and `text`
@@ -65,16 +74,38 @@ class Provision:
         organization = organization_of(named, manifest)
         _refuse_twins(manifest)
         refuse_unacceptable(manifest)
+        while True:
+            vectors = await meanings(self._db, self._embedder, organization, of_kind(manifest, MediaDocument).values())
+            try:
+                results = await self._write(organization, manifest, who, vectors)
+            except MeantOtherwise:
+                continue
+            applied = [
+                Applied(kind=item.kind, name=item.name, result=results[item.kind, item.name])
+                for item in manifest.resources
+            ]
+            return ApplyOut(organization=organization, resources=applied)
+
+    async def _write(self, organization: str, manifest: Manifest, who: str, vectors: Vectors) -> Results:
+        """One transaction. Whom something belongs to comes before it, wherever it stands in the manifest."""
         own = next((document for document in manifest.resources if isinstance(document, OrganizationDocument)), None)
-        personas = [document for document in manifest.resources if isinstance(document, PersonaDocument)]
+        personas = list(of_kind(manifest, PersonaDocument).values())
+        albums, media = of_kind(manifest, AlbumDocument), of_kind(manifest, MediaDocument)
         async with self._db.transaction() as connection:
             org, result = await _organization(connection, organization, own, who)
-            results = await _personas(Batch(connection, org, who), personas)
-        applied = [
-            Applied(kind=item.kind, name=item.name, result=result if item is own else results[item.name])
-            for item in manifest.resources
-        ]
-        return ApplyOut(organization=organization, resources=applied)
+            results: Results = {("Organization", organization): result}
+            made = await _personas(Batch(connection, org, who), personas)
+            results |= {("Persona", name): change for name, change in made.items()}
+            showcase = Showcase(connection, org, who, self._embedder.name)
+            results |= {("Album", name): change for name, change in (await showcase.put_albums(albums)).items()}
+            shown = await showcase.put_media(media, vectors)
+            await showcase.albums_hold_together(albums)
+            return results | {("MediaItem", name): change for name, change in shown.items()}
+
+
+def of_kind(manifest: Manifest, kind: type[DocumentT]) -> dict[str, DocumentT]:
+    """Documents by their place in the request."""
+    return {f"resources.{n}.": item for n, item in enumerate(manifest.resources) if isinstance(item, kind)}
 
 
 def organization_of(named: str | None, manifest: Manifest) -> str:

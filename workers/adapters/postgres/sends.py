@@ -6,11 +6,10 @@ line in the conversation. From then on it is delivered or given up. A voice bubb
 (`offering.py`).
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, Sale, audio, message_send
+from pipelines.delivery.media import Checked, first_fault
 from schemas.claims import CandidateState, JobState, Posting, Preparing
 from schemas.conversation import BubbleKind, HandledBy
 from schemas.errors import Code
@@ -18,7 +17,7 @@ from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
 from schemas.payments import Offering
 from schemas.speech import Recording
-from workers.adapters.postgres import endings, failures, offering, preparing, quiet_hours
+from workers.adapters.postgres import checked, endings, failures, offering, preparing, quiet_hours
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -27,8 +26,8 @@ from workers.adapters.postgres.webhooks import endpoint_of
 _LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
-       k.state AS bubble_state, k.media, k.price, ct.locale,
-       k.kind = 'notice' AND ct.noticed_at > k.created_at AS noticed
+       k.state AS bubble_state, k.media AS sold, k.price, ct.locale,
+       k.kind = 'notice' AND ct.noticed_at > k.created_at AS noticed, {checked.MEDIA}
 FROM jobs j
 JOIN contacts ct ON ct.id = :contact
 LEFT JOIN deliveries d ON d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
@@ -64,7 +63,7 @@ WITH job AS (
   RETURNING id
 ), bubble AS (
   UPDATE candidates SET state = 'leaving', left_seq = :seq, left_at = clock_timestamp(),
-                        audio = CAST(:audio AS jsonb)
+                        audio = CAST(:audio AS jsonb), media = coalesce(CAST(:media AS json), media)
   WHERE id = :candidate AND version = :version AND state = :was AND EXISTS (SELECT 1 FROM job)
   RETURNING id
 ), posting AS (
@@ -76,8 +75,12 @@ WITH job AS (
   FROM bubble
   RETURNING id, webhook_id
 ), said AS (
-  INSERT INTO messages (org_id, conversation_id, author, position, kind, text, candidate_id, job_id)
-  SELECT :org, :conversation, 'ai', :position, :kind, :text, id, :job FROM bubble
+  INSERT INTO messages (org_id, conversation_id, author, position, kind, text, attachments, candidate_id, job_id)
+  SELECT :org, :conversation, 'ai', :position, :kind, :text, CAST(:attachments AS json), id, :job FROM bubble
+), had AS (
+  INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what, candidate_id, job_id)
+  SELECT :org, :contact, :persona, free.id, 'received', bubble.id, :job
+  FROM bubble CROSS JOIN unnest(CAST(:free AS bigint[])) AS free (id)
 ), counted AS (
   UPDATE conversations SET last_position = :position WHERE id = :conversation AND EXISTS (SELECT 1 FROM bubble)
 ), told AS ({EVENT.format(of="job", frm=":from", to="'sending'")})
@@ -95,23 +98,16 @@ class Next:
     text: str
     version: int
     state: CandidateState
-    media: Sequence[dict[str, Any]] = ()
     recording: Recording | None = None
+    media: tuple[Checked, ...] = ()
     sale: Sale | None = None
 
     @classmethod
     def of(cls, look: Row, recording: Recording | None = None, sale: Sale | None = None) -> "Next":
-        return cls(
-            CandidateId(look.candidate),
-            look.ordinal,
-            BubbleKind(look.kind),
-            look.text,
-            look.version,
-            CandidateState(look.bubble_state),
-            look.media or (),
-            recording,
-            sale,
-        )
+        state = CandidateState(look.bubble_state)
+        kind = BubbleKind(look.kind)
+        candidate, media = CandidateId(look.candidate), checked.of(look)
+        return cls(candidate, look.ordinal, kind, look.text, look.version, state, recording, media, sale)
 
 
 async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Offering | None:
@@ -142,11 +138,18 @@ async def _take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> P
     if look.kind == BubbleKind.VOICE:
         return await preparing.take(tx, conversation, job, look)
     if look.kind != BubbleKind.PAYMENT:
-        return await leave(tx, conversation, job, Next.of(look))
+        return await _leave_if_sendable(tx, conversation, job, Next.of(look))
     taken = await offering.take(tx, conversation, job, look)
     if isinstance(taken, Sale):
         return await leave(tx, conversation, job, Next.of(look, sale=taken))
     return taken
+
+
+async def _leave_if_sendable(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -> Posting | None:
+    if (fault := first_fault(bubble.media, paid=not job.replies)) is not None:
+        await preparing.ask(tx, conversation, job, bubble.candidate, fault, Code.MEDIA, "media_not_sendable")
+        return None
+    return await leave(tx, conversation, job, bubble)
 
 
 async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None:
@@ -197,6 +200,9 @@ async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -
         version=bubble.version,
         was=bubble.state.value,
         audio=None if bubble.recording is None else facts(**asdict(bubble.recording)),
+        **checked.values(bubble.media, free=job.replies),
+        contact=conversation.contact_id,
+        persona=conversation.persona.id,
         kind=bubble.kind.value,
         text=bubble.text,
         seq=conversation.inbound_seq,
@@ -241,8 +247,7 @@ def _body(conversation: Locked, job: Job, bubble: Next) -> str:
         bubble.kind,
         bubble.text,
         None if bubble.recording is None else audio(bubble.recording),
-        # What is for sale is shown once it is paid.
-        () if bubble.kind is BubbleKind.PAYMENT else bubble.media,
+        bubble.media,
         bubble.sale,
     )
     return message_send(outgoing, conversation.now)

@@ -72,6 +72,8 @@ WITH over AS (
   UPDATE candidates SET state = :to, reason = :reason WHERE id IN (SELECT candidate_id FROM over)
 ), unsaid AS (
   DELETE FROM messages WHERE candidate_id IN (SELECT candidate_id FROM over) AND NOT :ambiguous
+), unseen AS (
+  DELETE FROM media_facts WHERE candidate_id IN (SELECT candidate_id FROM over) AND NOT :ambiguous
 )
 UPDATE organizations SET webhook_disabled_at = clock_timestamp()
 WHERE id = :org AND :gone AND webhook_disabled_at IS NULL

@@ -11,7 +11,7 @@ from schemas.claims import JobState
 from schemas.errors import Code
 from schemas.http import InstructionIn, JobOut
 from schemas.ids import JobId, cursor_pattern, reference
-from schemas.resources import Name
+from schemas.spec import Name
 from workers.adapters.postgres.views.jobs import JobFilter
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals

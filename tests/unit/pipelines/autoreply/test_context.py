@@ -9,7 +9,7 @@ from pipelines.llm.dialects.anthropic import to_wire
 from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Trigger, Turn
 from schemas.llm import ModelRequest
-from schemas.payments import Deal, Dealings, Price
+from schemas.money import Price
 from tests.builders import NOON, a_case, a_turn, dialogue
 from tests.fakes import calling, done, sending
 from tests.replies import stage
@@ -214,34 +214,19 @@ def test_a_step_without_a_message_cuts_nothing() -> None:
     assert first_kept([*range(1, 16), *range(200, 216)]) == 196
 
 
-async def test_a_link_is_shown_as_the_call_that_offered_it_and_dealings_only_in_the_moment() -> None:
+async def test_a_link_is_shown_as_the_call_that_offered_it() -> None:
+    sold = {"kind": BubbleKind.PAYMENT, "media": ("v-1", "p-2"), "price": Price(Decimal("12.50"), "EUR")}
     turns = (
         a_turn("coucou", position=1, answered=True),
-        a_turn(
-            "pour toi",
-            position=2,
-            author=Author.AI,
-            candidate=31,
-            kind=BubbleKind.PAYMENT,
-            media=("v-1", "p-2"),
-            price=Price(Decimal("12.50"), "EUR"),
-        ),
-        a_turn("et toi ?", position=3),
-    )
-    dealings = Dealings(
-        proposed=(Deal(("v-1", "p-2"), NOON, Price(Decimal("12.50"), "EUR")),),
-        bought=(Deal(("v-7",), NOON, Price(Decimal("9.00"), "EUR")), Deal(("v-8",), NOON)),
-        free=(Deal(("p-9",), NOON), Deal(("p-8",), NOON)),
+        a_turn("pour toi", position=2, author=Author.AI, candidate=31, **sold),
+        a_turn("", position=3, author=Author.AI, candidate=32, **sold),
+        a_turn("et toi ?", position=4),
     )
 
-    wire = await first_wire(a_case(turns=turns, dealings=dealings))
+    wire = await first_wire(a_case(turns=turns))
 
     calls = [block for _, block in bare(wire) if block["type"] == "tool_use"]
     assert [(call["name"], call["input"]) for call in calls] == [
-        ("send_payment", {"media_ids": ["v-1", "p-2"], "price": "12.50", "message": "pour toi"})
+        ("send_payment", {"media_ids": ["v-1", "p-2"], "price": "12.50", "message": "pour toi"}),
+        ("send_payment", {"media_ids": ["v-1", "p-2"], "price": "12.50"}),
     ]
-    moment = wire["messages"][-1]["content"][-1]["text"]
-    assert (
-        "Offered, not bought: v-1 + p-2 for 12.50 EUR\nBought: v-7 for 9.00 EUR; v-8\nSent for free: p-9; p-8"
-    ) in moment
-    assert "Offered" not in json.dumps(wire["system"])

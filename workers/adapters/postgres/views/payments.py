@@ -8,7 +8,8 @@ from sqlalchemy import text
 from pipelines.selling import exact
 from schemas.errors import NotFound
 from schemas.ids import PaymentId
-from schemas.payments import PaymentState, Price
+from schemas.money import Price
+from schemas.payments import PaymentState
 from workers.adapters.postgres.views.snapshot import Snapshots
 
 _ONE = text(
