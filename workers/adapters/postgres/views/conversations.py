@@ -107,7 +107,7 @@ def _message(row: Any) -> MessageOut:
         author=row.author,
         kind=row.kind,
         text=row.text,
-        attachments=[AttachmentOut.model_validate(item) for item in row.attachments or []],
+        attachments=[AttachmentOut(type=item["type"], url=item["url"]) for item in row.attachments or []],
         position=row.position,
         sent_at=row.sent_at,
         created_at=row.created_at,
