@@ -15,6 +15,7 @@ import pytest
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.decisions import Failure, Parked, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
+from tests.builders_shop import stock
 from tests.builders_storage import a_reply, a_reservation, a_step
 from tests.scene import Scene, a_scene
 
@@ -913,7 +914,10 @@ async def _(scene: Scene) -> Any:
 @row("edit: the price of what is for sale", (200, "7.50", 422, str(Decimal("7.50"))))
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
-    await scene.one("""UPDATE candidates SET kind = 'payment', price = '{"amount": "9.00", "currency": "EUR"}'""")
+    await stock(scene.one, v_1="9.00")
+    sold = {"price": '{"amount": "9.00", "currency": "EUR"}', "media": '[{"id": "v-1"}]'}
+    set_to = "kind = 'payment', price = CAST(:price AS jsonb), media = CAST(:media AS json)"
+    await scene.one(f"UPDATE candidates SET {set_to}", **sold)
     edited = await scene.edit(1, price={"amount": "7.50", "currency": "EUR"})
     status = scene.answers[-1]
     await scene.edit(1, price={"amount": "7.50", "currency": "USD"})

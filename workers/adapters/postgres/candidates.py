@@ -157,11 +157,11 @@ async def _price(tx: Transaction, reply: _Reply, wanted: PriceIn | None) -> str 
     own = reply.own
     if wanted is None:
         return None
-    if own.price is None:
+    if own.price is None or not own.media:
         raise _invalid("price", "this bubble is not for sale")
     if own.price["currency"] != wanted.currency:
         raise _invalid("price.currency", f"it is sold in {own.price['currency']}")
-    names = [item["id"] for item in own.media or ()]
+    names = [item["id"] for item in own.media]
     wares = await wares_for(tx, reply.conversation, names)
     if why := unsellable(names, wares):
         raise _invalid("price", why)
