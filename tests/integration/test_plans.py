@@ -8,14 +8,18 @@ import os
 import sys
 from typing import Any
 
+from schemas.catalogue import MediaSearch, Shelf, Viewer
 from schemas.claims import Accepted, Refused, Unknown
-from schemas.decisions import Failure, Parked, Silence, SilenceReason
+from schemas.conversation import BubbleKind
+from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
 from schemas.http import CandidatePatch, MessagePatch
 from schemas.ids import JobId
 from schemas.jobs import Deliver
+from tests.builders_media import EMBEDDER
 from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
+from workers.adapters.postgres.catalogue import StoredCatalogue
 
 GROWN = 100_000
 BIG = frozenset(
@@ -30,6 +34,9 @@ BIG = frozenset(
         "candidates",
         "deliveries",
         "ledger",
+        "media_items",
+        "media_facts",
+        "shown_media",
     }
 )
 FILL = """
@@ -54,6 +61,15 @@ INSERT INTO deliveries (webhook_id, type, org_id, conversation_id, job_id, candi
 INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text, candidate_id)
   SELECT {org}, id, 'c' || id, 'contact', 1, 1, 'x', NULL FROM conversations
   UNION ALL SELECT {org}, conversation_id, NULL, 'ai', 2, NULL, 'x', id FROM candidates;
+INSERT INTO media_items
+    (org_id, persona_id, name, type, url, price, currency, description, tags, consent, model, embedding)
+  SELECT {org}, {persona} + n % 100, 'ph-' || n, 'photo', 'https://x.example/', CASE WHEN n % 2 = 0 THEN n % 97 + 1 END,
+         CASE WHEN n % 2 = 0 THEN 'EUR' END, 'x', '[]', '"yes"', 'm', CAST(array_fill(1, ARRAY[512]) AS vector)
+  FROM generate_series(1, 10000) AS n;
+INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what)
+  SELECT {org}, id, {persona}, 1 + id % 10000,
+         CASE id % 3 WHEN 0 THEN 'received' WHEN 1 THEN 'offered' ELSE 'bought' END FROM contacts;
+INSERT INTO shown_media (conversation_id, media_id) SELECT id, 1 + id % 10000 FROM conversations;
 ANALYZE
 """
 
@@ -125,8 +141,23 @@ async def everything_hot(storage: Storage) -> None:
     await transitions.approve(storage.org, job, "zoe")
     await transitions.cancel(storage.org, job, "zoe")
     await transitions.release("tests")
+    await everything_about_media(storage)
     await storage.say("m-7", conversation="new-1", contact={"id": "f5"})
     await storage.say("m-8", conversation="new-2", contact={"id": "new"})
+
+
+async def everything_about_media(storage: Storage) -> None:
+    """Looked for, sent, refused."""
+    await storage.say("m-9", conversation="f6", contact={"id": "f6"})
+    claim = await storage.claim()
+    case = claim.case
+    viewer = Viewer(claim.org, case.persona.id, case.contact.id, claim.conversation)
+    catalogue = StoredCatalogue(storage.database, EMBEDDER)
+    await catalogue.look(MediaSearch(Shelf.PAID, 8, "la mer", opens=True), viewer)
+    found = await catalogue.look(MediaSearch(Shelf.FREE, 8, "la mer"), viewer)
+    await storage.transitions.record(claim, Reply((Bubble(BubbleKind.IMAGE, "", tuple(found[:1])),)))
+    await storage.make_newest_due()
+    await storage.transitions.settle(await storage.send(), Refused("no", final=True))
 
 
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:

@@ -73,8 +73,6 @@ def _media_items() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("media_items_pkey")),
         sa.UniqueConstraint("org_id", "name", name=op.f("media_items_org_id_name_key")),
     )
-    # Kept in the row: a vector is just too long for it by default, and would be fetched from elsewhere at each compare.
-    op.execute("ALTER TABLE media_items ALTER COLUMN embedding SET STORAGE PLAIN")
     op.create_index("media_items_album", "media_items", ["album_id"], unique=False)
     op.create_index(
         "media_items_sendable",
