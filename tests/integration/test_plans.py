@@ -15,11 +15,14 @@ from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceRe
 from schemas.errors import Code, FailureKind
 from schemas.http import CandidatePatch, MessagePatch
 from schemas.ids import JobId
-from schemas.jobs import Deliver
+from schemas.jobs import DelayedSend, Deliver
+from schemas.payments import Link, Offering, PaymentProvider, PaymentState
 from tests.builders_media import EMBEDDER
+from tests.builders_shop import a_selling_reply, an_offer
 from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
 from workers.adapters.postgres.catalogue import StoredCatalogue
+from workers.adapters.postgres.shop import StoredShop
 
 GROWN = 100_000
 BIG = frozenset(
@@ -37,6 +40,7 @@ BIG = frozenset(
         "media_items",
         "media_facts",
         "shown_media",
+        "payments",
     }
 )
 FILL = """
@@ -70,6 +74,12 @@ INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what)
   SELECT {org}, id, {persona}, 1 + id % 10000,
          CASE id % 3 WHEN 0 THEN 'received' WHEN 1 THEN 'offered' ELSE 'bought' END FROM contacts;
 INSERT INTO shown_media (conversation_id, media_id) SELECT id, 1 + id % 10000 FROM conversations;
+INSERT INTO payments
+    (org_id, persona_id, contact_id, conversation_id, offer, media_ids, amount, currency, state, provider, reference,
+     delivery_job_id, paid_at)
+  SELECT {org}, {persona}, contact_id, id, 'o', jsonb_build_array(1 + id % 10000), 5, 'EUR',
+         CASE id % 2 WHEN 0 THEN 'open' ELSE 'paid' END, 'webhook', 'r' || id, CASE id % 2 WHEN 1 THEN id END,
+         clock_timestamp() FROM conversations;
 ANALYZE
 """
 
@@ -142,6 +152,7 @@ async def everything_hot(storage: Storage) -> None:
     await transitions.cancel(storage.org, job, "zoe")
     await transitions.release("tests")
     await everything_about_media(storage)
+    await everything_about_payments(storage)
     await storage.say("m-7", conversation="new-1", contact={"id": "f5"})
     await storage.say("m-8", conversation="new-2", contact={"id": "new"})
 
@@ -158,6 +169,29 @@ async def everything_about_media(storage: Storage) -> None:
     await storage.transitions.record(claim, Reply((Bubble(BubbleKind.IMAGE, "", tuple(found[:1])),)))
     await storage.make_newest_due()
     await storage.transitions.settle(await storage.send(), Refused("no", final=True))
+
+
+async def everything_about_payments(storage: Storage) -> None:
+    """Offered, linked, paid, delivered, refunded."""
+    await storage.say("m-10", conversation="f7", contact={"id": "f7"})
+    claim = await storage.claim()
+    case, transitions = claim.case, storage.transitions
+    await StoredShop(storage.database).wares(claim.org, case.persona.id, case.contact.id, ["ph-100"])
+    await transitions.record(claim, a_selling_reply(an_offer("ph-100", price="4.00")))
+    newest = (await storage.row("SELECT max(id) AS id FROM candidates"))["id"]
+    price = CandidatePatch.model_validate({"price": {"amount": "5.00", "currency": "EUR"}})
+    await transitions.edit_candidate(claim.org, newest, price, "zoe")
+    await storage.make_newest_due()
+    taken = await storage.transitions.claim_send(DelayedSend(conversation=claim.conversation, job=claim.job))
+    assert isinstance(taken, Offering)
+    posting = await transitions.leave_linked(taken, Link("https://pay.example/1", "cs_1"))
+    assert posting is not None
+    await transitions.settle(posting, Accepted())
+    payment = await transitions.payment_named(PaymentProvider.WEBHOOK, "cs_1")
+    assert payment == taken.order.payment
+    await transitions.payment(claim.org, payment, PaymentState.PAID, None, "app")
+    await transitions.settle(await storage.send(), Accepted())
+    await transitions.payment(claim.org, payment, PaymentState.REFUNDED, None, "app")
 
 
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:

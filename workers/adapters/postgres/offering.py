@@ -31,20 +31,23 @@ _OPEN = sql("""
 INSERT INTO payments (org_id, persona_id, contact_id, conversation_id, job_id, candidate_id, offer, media_ids, amount,
                       currency, state, provider)
 SELECT :org, :persona, :contact, :conversation, :job, :candidate, :offer, (
-         SELECT jsonb_agg(m.id ORDER BY n.place)
-         FROM unnest(CAST(:names AS text[])) WITH ORDINALITY AS n (name, place)
-         JOIN media_items m ON m.org_id = :org AND m.name = n.name),
+         SELECT jsonb_agg(m.id ORDER BY array_position(CAST(:names AS text[]), m.name))
+         FROM media_items m WHERE m.org_id = :org AND m.name = ANY(:names)),
        :amount, :currency, 'open', :provider
 ON CONFLICT (contact_id, offer) WHERE state = 'open' DO UPDATE SET offer = EXCLUDED.offer
 RETURNING id, url, (SELECT tag FROM installation ORDER BY installation.id LIMIT 1) AS tag
 """)
 
+MEDIA_OF = """jsonb_array_elements_text(p.media_ids) WITH ORDINALITY AS n (id, place)
+CROSS JOIN LATERAL (SELECT * FROM media_items WHERE id = CAST(n.id AS bigint) LIMIT 1) AS m"""
+"""The media `m` of a payment `p`, each looked up by its key: what the planner guesses of a JSON list, it would rather
+read all media for."""
+
 # What was asked for several is told of each by what it is listed at.
-SHARES = """
+SHARES = f"""
 SELECT p.org_id, p.contact_id, p.persona_id, m.id AS media_id, p.currency, p.id AS payment_id,
        round(p.amount * COALESCE(m.price / NULLIF(sum(m.price) OVER (), 0), 1.0 / count(*) OVER ()), 2) AS amount
-FROM payments p, jsonb_array_elements_text(p.media_ids) AS n (id), media_items m
-WHERE p.id = :payment AND m.id = CAST(n.id AS bigint)
+FROM payments p CROSS JOIN LATERAL {MEDIA_OF} WHERE p.id = :payment
 """
 
 _PROPOSED = sql(f"""

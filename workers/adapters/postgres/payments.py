@@ -19,7 +19,7 @@ from workers.adapters.postgres.audit import note
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import EVENT, facts, read, send_away
 from workers.adapters.postgres.locks import Locked, lock
-from workers.adapters.postgres.offering import SHARES
+from workers.adapters.postgres.offering import MEDIA_OF, SHARES
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
@@ -27,11 +27,7 @@ _WHERE = sql("SELECT conversation_id, org_id FROM payments WHERE id = :payment")
 
 _OF_PROVIDER = sql("SELECT id FROM payments WHERE provider = :provider AND reference = :reference")
 
-_NAMES = """(
-  SELECT json_agg(m.name ORDER BY n.place)
-  FROM jsonb_array_elements_text(p.media_ids) WITH ORDINALITY AS n (id, place)
-  JOIN media_items m ON m.id = CAST(n.id AS bigint)
-) AS names"""
+_NAMES = f"(SELECT json_agg(m.name ORDER BY n.place) FROM {MEDIA_OF}) AS names"
 _COLUMNS = f"p.id, p.state, p.amount, p.currency, p.url, p.paid_reference, p.delivery_job_id, {_NAMES}"
 
 _READ = sql(f"SELECT {_COLUMNS} FROM payments p WHERE p.id = :payment FOR NO KEY UPDATE OF p")
@@ -55,8 +51,7 @@ WITH made AS (
   INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text, media)
   SELECT :org, made.id, :conversation, n.place - 1, CASE m.type WHEN 'photo' THEN 'image' ELSE m.type END, 'held', '',
          json_build_array(json_build_object('id', m.name, 'url', m.url, 'type', m.type))
-  FROM made, payments p, jsonb_array_elements_text(p.media_ids) WITH ORDINALITY AS n (id, place), media_items m
-  WHERE p.id = :payment AND m.id = CAST(n.id AS bigint)
+  FROM made CROSS JOIN payments p CROSS JOIN LATERAL {MEDIA_OF} WHERE p.id = :payment
 ), bought AS (
   INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what, amount, currency, job_id, payment_id)
   SELECT s.org_id, s.contact_id, s.persona_id, s.media_id, 'bought', s.amount, s.currency, made.id, s.payment_id
@@ -81,10 +76,12 @@ UPDATE payments SET state = 'expired', ended_at = clock_timestamp() FROM outdate
 
 # What has not been shown was not bought after all, and may be offered again.
 _UNBOUGHT = sql("""
-DELETE FROM media_facts f USING media_items m
-WHERE f.payment_id = :payment AND f.what = 'bought' AND m.id = f.media_id AND NOT EXISTS (
-  SELECT 1 FROM candidates k
-  WHERE k.job_id = f.job_id AND k.state IN ('leaving', 'sent', 'failed') AND k.media -> 0 ->> 'id' = m.name)
+DELETE FROM media_facts f USING payments p
+WHERE p.id = :payment AND f.contact_id = p.contact_id AND f.persona_id = p.persona_id AND f.payment_id = p.id
+  AND f.what = 'bought' AND NOT EXISTS (
+    SELECT 1 FROM candidates k
+    WHERE k.job_id = f.job_id AND k.state IN ('leaving', 'sent', 'failed')
+      AND k.media -> 0 ->> 'id' = (SELECT m.name FROM media_items m WHERE m.id = f.media_id))
 """)
 
 _DELIVERED = sql(f"""
