@@ -1,14 +1,17 @@
 """Albums and media are provisioned like everything else: all or nothing, and only what changed is written."""
 
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import pytest
 
 from schemas.answers import Change
 from schemas.errors import Invalid
+from schemas.resources import Manifest
 from tests.builders_face import a_gateway
-from tests.builders_media import a_document, an_album, applied
+from tests.builders_media import EMBEDDER, a_document, an_album, applied
 from tests.builders_storage import a_storage
+from workers.adapters.postgres.provision import Provision
 
 CREATED, UPDATED, UNCHANGED = Change.CREATED, Change.UPDATED, Change.UNCHANGED
 
@@ -138,3 +141,33 @@ async def test_over_http_each_resource_has_its_answer(database_url: str) -> None
             {"kind": "MediaItem", "name": "ph-1", "result": "created"},
             {"kind": "Album", "name": "beach", "result": "created"},
         ]
+
+
+class Interrupted:
+    """Embeds as usual; while it does for the first time, somebody else applies something."""
+
+    name = EMBEDDER.name
+    dims = EMBEDDER.dims
+
+    def __init__(self, meanwhile: Awaitable[object]) -> None:
+        self._meanwhile: Awaitable[object] | None = meanwhile
+
+    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        if (meanwhile := self._meanwhile) is not None:
+            self._meanwhile = None
+            await meanwhile
+        return await EMBEDDER.embed(texts)
+
+
+async def test_words_that_changed_meanwhile_are_embedded_after_all(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        sea, cat = a_document("ph-1", description="la mer"), a_document("ph-1", description="le chat")
+        await applied(storage, sea)
+        meant = await storage.row("SELECT CAST(embedding AS text) AS vector FROM media_items")
+        interrupted = Interrupted(applied(storage, cat))
+        manifest = Manifest.model_validate({"resources": [sea]})
+
+        answer = await Provision(storage.database, interrupted).apply("acme", manifest, "tests")
+
+        row = await storage.row("SELECT description, CAST(embedding AS text) AS vector FROM media_items")
+        assert (answer.resources[0].result, row) == (UPDATED, {"description": "la mer"} | meant)
