@@ -72,7 +72,11 @@ def unasked(price: Price, total: Price, prices: Prices) -> str | None:
     floor, ceiling = bounds(total, prices)
     if floor.amount <= price.amount <= ceiling.amount:
         return None
-    return f"{price} is not between {floor} and {ceiling}; the listed price is {total}."
+    return f"{said(price)} is not between {said(floor)} and {said(ceiling)}; the listed price is {said(total)}."
+
+
+def said(price: Price) -> str:
+    return f"{price.text} {price.currency}"
 
 
 def exact(price: Price) -> Price:

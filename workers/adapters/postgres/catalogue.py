@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from pipelines.autoreply import tastes
 from pipelines.ports import Embedder
 from schemas.catalogue import Media, MediaSearch, MediaType, Shelf, Viewer
+from schemas.ids import MediaId
 from schemas.money import Price
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.vectors import as_vector, of_vector
@@ -43,7 +44,7 @@ _SHOWN = f"""
   INSERT INTO shown_media (conversation_id, media_id) SELECT :conversation, id FROM best ORDER BY id
   ON CONFLICT (conversation_id, media_id) DO UPDATE SET at = clock_timestamp()
 )
-SELECT m.name, m.type, m.url, a.name AS album, m.price, m.currency, m.description, m.tags,
+SELECT m.id, m.name, m.type, m.url, a.name AS album, m.price, m.currency, m.description, m.tags,
        {_RECEIVED} AS received
 FROM best JOIN media_items m ON m.id = best.id LEFT JOIN albums a ON a.id = m.album_id
 ORDER BY best.place
@@ -123,7 +124,8 @@ def _asked(search: MediaSearch) -> dict[str, Any]:
 def media_of(row: Any) -> Media:
     """Of a row with the columns that a search answers."""
     return Media(
-        id=row.name,
+        id=MediaId(row.id),
+        name=row.name,
         type=MediaType(row.type),
         url=row.url,
         album=row.album,
