@@ -494,13 +494,17 @@ async def test_the_next_run_knows_what_was_offered_and_bought(database_url: str)
         assert sold == [(("v-1",), "10.00"), (("p-2",), "2.00")]
 
 
-async def test_a_recalled_offer_was_never_made(database_url: str) -> None:
+@pytest.mark.parametrize("first", ["the contact writes", "the receiver refuses"])
+async def test_a_recalled_offer_was_never_made(database_url: str, first: str) -> None:
     async with a_shop(database_url) as storage:
         await hold(storage, an_offer("v-1"))
         posting = await storage.transitions.leave_linked(await take(storage), LINK)
         assert posting is not None
-        await storage.say("m-2")
+        if first == "the contact writes":
+            await storage.say("m-2")
         await storage.transitions.settle(posting, Refused("the receiver answered 503", final=False))
+        if first == "the receiver refuses":
+            await storage.say("m-2")
         case = (await claim(storage, (await storage.row("SELECT max(id) AS id FROM jobs"))["id"])).case
 
         assert (case.media.facts, case.money.links_today) == ((), 0)
