@@ -72,11 +72,7 @@ def unasked(price: Price, total: Price, prices: Prices) -> str | None:
     floor, ceiling = bounds(total, prices)
     if floor.amount <= price.amount <= ceiling.amount:
         return None
-    return f"{said(price)} is not between {said(floor)} and {said(ceiling)}; the listed price is {said(total)}."
-
-
-def said(price: Price) -> str:
-    return f"{price.text} {price.currency}"
+    return f"{price} is not between {floor} and {ceiling}; the listed price is {total}."
 
 
 def exact(price: Price) -> Price:

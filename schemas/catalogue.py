@@ -5,7 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from schemas.ids import ContactId, ConversationId, MediaId, OrgId, PersonaId
+from schemas.ids import ContactId, ConversationId, OrgId, PersonaId
+from schemas.media import MediaRef
 from schemas.money import Price
 
 
@@ -32,10 +33,9 @@ class Had(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """`name` is the upstream app's id of it; `album` the name of its album. Without `price` it is free."""
+    """`id` is the upstream app's; `album` the name of its album. Without `price` it is free."""
 
-    id: MediaId
-    name: str
+    id: str
     type: MediaType
     url: str
     album: str | None = None
@@ -44,6 +44,10 @@ class Media:
     tags: tuple[str, ...] = ()
     received: bool = False
     """This contact has had it for free."""
+
+    @property
+    def ref(self) -> MediaRef:
+        return MediaRef(self.id, self.url, self.type.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from schemas.agent import TraceItem
-from schemas.catalogue import Media
 from schemas.conversation import BubbleKind
 from schemas.errors import Code, FailureKind
 from schemas.llm import SettledCall
+from schemas.media import MediaRef
 from schemas.money import Price
 
 
@@ -32,7 +32,7 @@ class Bubble:
 
     kind: BubbleKind
     text: str
-    media: tuple[Media, ...] = ()
+    media: tuple[MediaRef, ...] = ()
     price: Price | None = None
 
 

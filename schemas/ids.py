@@ -19,7 +19,6 @@ DeliveryId = NewType("DeliveryId", int)
 DeadLetterId = NewType("DeadLetterId", int)
 KeyId = NewType("KeyId", int)
 PaymentId = NewType("PaymentId", int)
-MediaId = NewType("MediaId", int)
 
 CallId = NewType("CallId", str)
 """One HTTP attempt at a model: `run.call.fence`. A claim tries each call once, so the three are unique."""

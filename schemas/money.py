@@ -34,6 +34,9 @@ class Price:
     amount: Decimal
     currency: str
 
+    def __str__(self) -> str:
+        return f"{self.text} {self.currency}"
+
     @property
     def text(self) -> str:
         """Two decimals, or as many as it needs: `12.00`, `0.125`."""

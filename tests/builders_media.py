@@ -6,7 +6,6 @@ from typing import Any
 
 from schemas.answers import Change
 from schemas.catalogue import Media, MediaFact, MediaType
-from schemas.ids import MediaId
 from schemas.money import Price
 from schemas.resources import Manifest
 from tests.builders_storage import Storage
@@ -62,8 +61,8 @@ def a_media(name: str = "ph-1", price: str | None = None, **fields: Any) -> Medi
     """As a search answers it."""
     known: dict[str, Any] = {"type": MediaType.PHOTO, "url": f"https://cdn.example/{name}.jpg"}
     cost = None if price is None else Price(Decimal(price), "EUR")
-    return Media(**({"id": MediaId(1), "name": name, "price": cost} | known | fields))
+    return Media(**({"id": name, "price": cost} | known | fields))
 
 
 def names(found: Sequence[Media | MediaFact]) -> list[str]:
-    return [item.name if isinstance(item, Media) else item.media for item in found]
+    return [item.id if isinstance(item, Media) else item.media for item in found]

@@ -4,10 +4,9 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
 
-from schemas.catalogue import Media, MediaType
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Reply
-from schemas.ids import MediaId
+from schemas.media import MediaRef
 from schemas.money import Price
 
 Run = Callable[..., Awaitable[Any]]
@@ -45,7 +44,7 @@ def kind(name: str) -> str:
 
 
 def an_offer(*media: str, price: str = "10.00", text: str = "pour toi") -> Bubble:
-    sold = tuple(Media(MediaId(1), name, MediaType(kind(name)), f"https://cdn.example/{name}") for name in media)
+    sold = tuple(MediaRef(name, f"https://cdn.example/{name}", kind(name)) for name in media)
     return Bubble(BubbleKind.PAYMENT, text, sold, Price(Decimal(price), "EUR"))
 
 

@@ -29,12 +29,6 @@ class LocalChecks:
             self._count(queued) or self._length(text) or self._words(text) or _leak(text) or self._repeat(text, queued)
         )
 
-    def caption_broken(self, caption: str, queued: Sequence[str]) -> str | None:
-        """As `first_broken`; a media may go without words, and often does."""
-        if caption or not self.on:
-            return self.first_broken(caption, queued)
-        return self._count(queued)
-
     def voice_broken(self, text: str, vocals_queued: int) -> str | None:
         """What a text must keep besides to be spoken. The daily count is a promise to the contact: never off."""
         most = self.limits.max_vocal_per_day
@@ -52,6 +46,10 @@ class LocalChecks:
         if self.links_today + links_queued < most:
             return None
         return f"{most} payment links a day are the most for one contact, and that is reached. Reply without one."
+
+    def full(self, queued: Sequence[str]) -> str | None:
+        """For a bubble without words: the reply holds no more."""
+        return self._count(queued) if self.on else None
 
     def _count(self, queued: Sequence[str]) -> str | None:
         most = self.limits.max_bubbles

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipelines.autoreply.checks import LocalChecks
-from pipelines.autoreply.gallery import Gallery
+from pipelines.autoreply.gallery import KINDS, Gallery
 from schemas.catalogue import Media
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
@@ -57,8 +57,13 @@ class Draft:
 
     @property
     def media(self) -> list[Media]:
-        """Shown or sold by the queued bubbles, in their order."""
-        return [media for bubble in self.bubbles for media in bubble.media]
+        """Shown or sold by the queued bubbles, in their order, as far as a search found them."""
+        shown = self.gallery.shown
+        return [shown[ref.id] for bubble in self.bubbles for ref in bubble.media if ref.id in shown]
+
+    @property
+    def free(self) -> int:
+        return sum(bubble.kind in KINDS.values() for bubble in self.bubbles)
 
     @property
     def vocals(self) -> int:
@@ -71,7 +76,7 @@ class Draft:
     @property
     def offered(self) -> set[str]:
         """The media that this reply sells."""
-        return {media.name for bubble in self.bubbles if bubble.kind is BubbleKind.PAYMENT for media in bubble.media}
+        return {media.id for bubble in self.bubbles if bubble.kind is BubbleKind.PAYMENT for media in bubble.media}
 
     def empty(self) -> int:
         """Answers how many bubbles were dropped."""

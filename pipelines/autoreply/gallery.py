@@ -67,7 +67,7 @@ class Gallery:
             limits.prefer_album_continuity,
             _tastes(case.contact.profile),
             case.persona.spec.prices,
-            {media.name: media for media in case.media.shown},
+            {media.id: media for media in case.media.shown},
         )
 
     def search(self, shelf: Shelf, query: str | None, limit: int, queued: Sequence[Media]) -> MediaSearch:
@@ -77,7 +77,7 @@ class Gallery:
             limit=limit,
             query=query,
             tastes=self.tastes,
-            queued=tuple(media.name for media in queued),
+            queued=tuple(media.id for media in queued),
             album=album,
             opens=self.continuity and shelf is Shelf.PAID,
             prices=self._fitting if shelf is Shelf.PAID else None,
@@ -92,12 +92,12 @@ class Gallery:
         last = self.last_purchase
         return None if last is None else PriceRange(last.amount, last.amount * MOST_OF_LAST, last.currency)
 
-    def free_left(self, queued: Sequence[Media], now: datetime) -> int:
+    def free_left(self, queued: int, now: datetime) -> int:
         received = [fact.at for fact in self.history.of(Had.RECEIVED)]
-        return self.limit.left(received, sum(media.price is None for media in queued), now)
+        return self.limit.left(received, queued, now)
 
-    def bought(self, name: str) -> bool:
-        return any(fact.media == name for fact in self.history.of(Had.BOUGHT))
+    def bought(self, media: str) -> bool:
+        return any(fact.media == media for fact in self.history.of(Had.BOUGHT))
 
     def suggested(self, price: Price) -> Price:
         """What to ask for a media: its own price, moved to between the last purchase and one and a half times that,

@@ -75,7 +75,7 @@ class ReplyPipeline:
         draft = Draft(checks, case.now, Gallery.of(case, limits, self._look(case)), self._wares(case))
         agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
-        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
+        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, draft.gallery.shown)
         return Composition(case, agent, draft, reviewer, limits, trace)
 
     def _look(self, case: Case) -> Look | None:

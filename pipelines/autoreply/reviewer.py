@@ -1,6 +1,6 @@
 """Asks the second model, and asks again once when its verdict cannot be read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.agent import guards
@@ -15,6 +15,7 @@ from pipelines.autoreply.validation import Verdict
 from pipelines.llm.history import USER
 from pipelines.llm.layout import KEPT
 from schemas.agent import AgentParameters
+from schemas.catalogue import Media
 from schemas.conversation import Case
 from schemas.decisions import Bubble
 from schemas.errors import Code
@@ -33,6 +34,7 @@ class Reviewer:
     limits: AgentParameters
     trace: Trace
     caching: bool
+    shown: Mapping[str, Media]
 
     async def judge(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
         """Honesty always; the rest when the review is on. Raises CallFailed, RunTakenAway."""
@@ -53,6 +55,7 @@ class Reviewer:
             self.case,
             profile_text(self.case) if self.case.contact.profile else "",
             bubbles,
+            self.shown,
         )
 
         def request(call: CallId, _: Sequence[Block]) -> ModelRequest:

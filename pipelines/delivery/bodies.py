@@ -1,12 +1,11 @@
 """The bodies of outgoing webhooks, frozen as text when they are decided: `{"type", "timestamp", "data"}`."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.delivery.media import Checked
 from schemas.conversation import BubbleKind
 from schemas.errors import Code
 from schemas.ids import CandidateId, JobId, PaymentId, reference
@@ -43,9 +42,10 @@ class Outgoing:
     text: str
     audio: dict[str, Any] | None = None
     """Of a voice bubble: url, mime, duration_ms and transcript."""
-    media: tuple[Checked, ...] = ()
+    media: Sequence[dict[str, Any]] = ()
+    """What is shown: id, url and type of each. What is for sale is not among it."""
     sale: Sale | None = None
-    """Of a payment bubble. What is for sale is not among `media`: it is shown once it is paid."""
+    """Of a payment bubble."""
 
 
 def message_send(bubble: Outgoing, now: datetime) -> str:
@@ -61,16 +61,12 @@ def message_send(bubble: Outgoing, now: datetime) -> str:
             "ordinal": bubble.ordinal,
             "kind": bubble.kind.value,
             "text": bubble.text,
-            "media": shown(bubble.media),
+            "media": list(bubble.media),
             "audio": bubble.audio,
             "payment": None if bubble.sale is None else _sold(bubble.sale),
             "ai_generated": True,
         },
     )
-
-
-def shown(media: Iterable[Checked]) -> list[dict[str, Any]]:
-    return [{"id": item.name, "url": item.url, "type": item.type} for item in media]
 
 
 def audio(recording: Recording) -> dict[str, Any]:

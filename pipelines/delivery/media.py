@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,11 @@ class Checked:
     consented: bool
     priced: bool
     bought: bool
+
+
+def told(media: Sequence[Checked]) -> list[dict[str, Any]]:
+    """As the receiver is told of them."""
+    return [{"id": item.name, "url": item.url, "type": item.type} for item in media]
 
 
 def first_fault(media: Sequence[Checked], *, paid: bool) -> str | None:

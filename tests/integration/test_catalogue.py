@@ -161,7 +161,7 @@ async def test_what_was_shown_may_be_sent_from_then_on_also_by_the_next_run(data
 
         claim = await storage.claim()
 
-        shown = {media.name: media.price and media.price.text for media in claim.case.media.shown}
+        shown = {media.id: media.price and media.price.text for media in claim.case.media.shown}
         assert shown == {"ph-1": None, "ph-2": "12.50"}
 
 

@@ -105,7 +105,7 @@ async def test_the_agent_is_told_what_was_sold_and_refused_what_may_not_be(
     job = talk.ended(talk.say("merci !")["job"])
 
     moments = [str(seen.body) for seen in await model.requests(task="reply") if talk.marker in seen.body]
-    assert "bought v-1 for 10.00 EUR" in moments[-1]
+    assert "Bought: v-1 for 10.00 EUR" in moments[-1]
     assert [item["reason"] for item in job["trace"] if item.get("tool") == "send_payment"] == [
         "The contact has already bought the media 'v-1'. Offer another one. The offer was not queued.",
         "The media 'p-free' is free, there is nothing to pay. Use send_image. The offer was not queued.",

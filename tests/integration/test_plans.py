@@ -166,7 +166,9 @@ async def everything_about_media(storage: Storage) -> None:
     catalogue = StoredCatalogue(storage.database, EMBEDDER)
     await catalogue.look(MediaSearch(Shelf.PAID, 8, "la mer", opens=True), viewer)
     found = await catalogue.look(MediaSearch(Shelf.FREE, 8, "la mer"), viewer)
-    await storage.transitions.record(claim, Reply((Bubble(BubbleKind.IMAGE, "", tuple(found[:1])),)))
+    await storage.transitions.record(
+        claim, Reply((Bubble(BubbleKind.IMAGE, "", tuple(media.ref for media in found[:1])),))
+    )
     await storage.make_newest_due()
     await storage.transitions.settle(await storage.send(), Refused("no", final=True))
 

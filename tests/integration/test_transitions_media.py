@@ -22,7 +22,7 @@ async def hold(storage: Storage, *bubbles: Bubble) -> None:
     """A reply with a photo, then words, waits in its window."""
     await storage.say()
     await applied(storage, an_album("beach"), a_document("ph-1", album="beach", description="la mer"))
-    given = bubbles or (Bubble(IMAGE, "pour toi", (a_media("ph-1"),)), Bubble(TEXT, "voilà"))
+    given = bubbles or (Bubble(IMAGE, "pour toi", (a_media("ph-1").ref,)), Bubble(TEXT, "voilà"))
     await storage.transitions.record(await storage.claim(), Reply(given))
 
 
@@ -58,7 +58,7 @@ async def test_a_photo_leaves_as_an_image_and_counts_as_received(database_url: s
 
 async def test_a_video_leaves_under_the_address_it_has_now(database_url: str) -> None:
     async with a_storage(database_url) as storage:
-        await hold(storage, Bubble(VIDEO, "", (a_media("ph-1", type=MediaType.VIDEO),)))
+        await hold(storage, Bubble(VIDEO, "", (a_media("ph-1", type=MediaType.VIDEO).ref,)))
         await change(storage, "url = 'https://cdn.example/moved.mp4', type = 'video'")
         posting = await storage.send()
 
@@ -134,7 +134,7 @@ async def test_another_personas_media_is_not_sent(database_url: str) -> None:
 
 async def test_a_photo_further_back_stops_only_the_rest(database_url: str) -> None:
     async with a_storage(database_url) as storage:
-        await hold(storage, Bubble(TEXT, "regarde"), Bubble(IMAGE, "", (a_media("ph-1"),)), Bubble(TEXT, "alors ?"))
+        await hold(storage, Bubble(TEXT, "regarde"), Bubble(IMAGE, "", (a_media("ph-1").ref,)), Bubble(TEXT, "alors ?"))
         await storage.transitions.settle(await storage.send(), Accepted())
         await change(storage, "consent = NULL")
         await storage.make_due()
@@ -189,7 +189,7 @@ async def test_a_delivery_tried_again_counts_once(database_url: str) -> None:
 
 async def test_the_next_run_knows_what_was_sent_offered_and_bought(database_url: str) -> None:
     async with a_storage(database_url) as storage:
-        await hold(storage, Bubble(IMAGE, "pour toi", (a_media("ph-1"),)))
+        await hold(storage, Bubble(IMAGE, "pour toi", (a_media("ph-1").ref,)))
         await storage.transitions.settle(await storage.send(), Accepted())
         await applied(storage, a_document("v-1", "20"), a_document("v-2", "30", album="beach"))
         await happened(storage, "offered", "v-1", amount="20")
@@ -213,7 +213,7 @@ async def test_the_next_run_knows_what_was_sent_offered_and_bought(database_url:
 
 async def test_media_cost_no_statement_more(database_url: str) -> None:
     async with a_storage(database_url) as storage:
-        await hold(storage, *(Bubble(IMAGE, "", (a_media("ph-1"),)) for _ in "ab"))
+        await hold(storage, *(Bubble(IMAGE, "", (a_media("ph-1").ref,)) for _ in "ab"))
         counts = []
         for _ in "ab":
             with overheard(storage) as heard:

@@ -6,18 +6,18 @@ from zoneinfo import ZoneInfo
 from pipelines.autoreply.prompts.persona import language_name
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.text import storable
-from schemas.catalogue import Had
+from schemas.catalogue import Had, MediaFact, MediaHistory
 from schemas.conversation import Case, Trigger
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+TOLD = 8
+"""Of each kind."""
+
 _ANSWER = "Reply to the messages above that have no reply yet."
 _TASKS = {
     Trigger.FOLLOW_UP: "The contact has not written since. Get back in touch, lightly, without reproach.",
     Trigger.REGENERATE: "An earlier draft of this reply was rejected. Write another one.",
 }
-
-_BECAME = {Had.RECEIVED: "sent free", Had.OFFERED: "offered", Had.BOUGHT: "bought"}
-SHOWN_OF_EACH = 8
 
 
 def context_block(case: Case, zone: ZoneInfo) -> str:
@@ -30,8 +30,7 @@ def context_block(case: Case, zone: ZoneInfo) -> str:
         lines.append(f"Language of the contact: {language_name(case.contact.locale)}")
     if case.contact.profile:
         lines.append("Profile of the contact:\n" + wrapped(Source.PROFILE, profile_text(case)))
-    if case.media.facts:
-        lines.append("Your media that this contact had:\n" + wrapped(Source.DESCRIPTION, media_text(case)))
+    lines += _dealings(case.media)
     if case.plan:
         lines.append(f"[PLAN] {neutralised(case.plan)}")
     if case.instruction:
@@ -40,14 +39,20 @@ def context_block(case: Case, zone: ZoneInfo) -> str:
     return "<run_context>\n" + "\n".join(lines) + "\n</run_context>"
 
 
-def media_text(case: Case) -> str:
-    """The newest of each kind, a line each: when, what became of it, what it is."""
-    lines = []
-    for what in Had:
-        for fact in case.media.of(what)[:SHOWN_OF_EACH]:
-            price = "" if fact.price is None else f" for {fact.price.text} {fact.price.currency}"
-            lines.append(f"{fact.at:%Y-%m-%d} {_BECAME[what]} {fact.media}{price}: {fact.description[:120]}")
-    return storable("\n".join(lines))
+def _dealings(history: MediaHistory) -> list[str]:
+    """One line of each kind there is: media by their ids, the newest first, with what was asked for each."""
+    bought = {fact.media for fact in history.of(Had.BOUGHT)}
+    told = (
+        ("Offered, not bought", [fact for fact in history.of(Had.OFFERED) if fact.media not in bought]),
+        ("Bought", history.of(Had.BOUGHT)),
+        ("Sent for free", history.of(Had.RECEIVED)),
+    )
+    return [f"{label}: {'; '.join(dict.fromkeys(map(_deal, facts[:TOLD])))}" for label, facts in told if facts]
+
+
+def _deal(fact: MediaFact) -> str:
+    price = "" if fact.price is None else f" for {fact.price}"
+    return f"{fact.media}{price} ({fact.at:%Y-%m-%d})"
 
 
 def profile_text(case: Case) -> str:

@@ -1,10 +1,11 @@
 """The reviewer's own short prompt: never the agent's, so that it judges the text and not the intention."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipelines.memory.external import Source, neutralised, wrapped
+from schemas.catalogue import Media
 from schemas.conversation import Author, Case
 from schemas.decisions import Bubble
 
@@ -67,21 +68,22 @@ SCHEMA: dict[str, Any] = {
 _SPEAKERS = {Author.CONTACT: "contact", Author.AI: "persona", Author.OPERATOR: "persona (a person)"}
 
 
-def question(case: Case, profile: str, bubbles: Iterable[Bubble]) -> str:
-    """What the reviewer is asked: profile, messages, candidates."""
+def question(case: Case, profile: str, bubbles: Iterable[Bubble], shown: Mapping[str, Media]) -> str:
+    """What the reviewer is asked: profile, messages, candidates. `shown` are the media that the run has seen."""
     parts = [wrapped(Source.PROFILE, profile)] if profile else []
     parts.append("Newest messages:\n" + _messages(case))
-    candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} | _shows(b) for n, b in enumerate(bubbles)]
+    candidates = [_candidate(n, bubble, shown) for n, bubble in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))
     return "\n\n".join(parts)
 
 
-def _shows(bubble: Bubble) -> dict[str, Any]:
-    """Also of what is for sale: a link to it is sent, at that price, and not the media itself."""
-    shown = {"shows": [neutralised(media.description) for media in bubble.media]} if bubble.media else {}
-    if bubble.price is None:
-        return shown
-    return shown | {"price": f"{bubble.price.text} {bubble.price.currency}"}
+def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, Any]:
+    """Of photos and videos, also what is to be seen on them; of what is for sale, the price beside the link."""
+    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": bubble.text}
+    if bubble.price is not None:
+        candidate |= {"sells": [media.id for media in bubble.media], "price": str(bubble.price)}
+    told = [neutralised(shown[media.id].description) for media in bubble.media if media.id in shown]
+    return candidate | ({"shows": told} if told else {})
 
 
 def _messages(case: Case) -> str:

@@ -44,19 +44,19 @@ class GetMedia(Tool[GetMediaArgs, Draft]):
             found = await gallery.look(gallery.search(args.kind, query, args.limit, state.media))
         except Unavailable:
             return Refused("Media cannot be looked up at this moment. Reply without, and do not promise any.")
-        gallery.shown |= {media.name: media for media in found}
+        gallery.shown |= {media.id: media for media in found}
         return Done(_shown(found, state) if found else NOTHING[args.kind])
 
 
 def _shown(found: list[Media], state: Draft) -> str:
     """The descriptions were written by others: data, whatever they say."""
     offered = {fact.media for fact in state.gallery.history.of(Had.OFFERED)}
-    items = [_item(media, state) | ({"offered": True} if media.name in offered else {}) for media in found]
+    items = [_item(media, state) | ({"offered": True} if media.id in offered else {}) for media in found]
     return wrapped(Source.DESCRIPTION, json.dumps({"media": items}, ensure_ascii=False))
 
 
 def _item(media: Media, state: Draft) -> dict[str, Any]:
-    item: dict[str, Any] = {"id": media.name, "type": media.type.value}
+    item: dict[str, Any] = {"id": media.id, "type": media.type.value}
     if media.album is not None:
         item["album"] = media.album
     item |= {"description": media.description, "tags": list(media.tags)}
@@ -91,24 +91,25 @@ class SendImage(Tool[SendImageArgs, Draft]):
         if broken := _not_free(media, state) or _used_up(state):
             return Refused(f"{broken} The bubble was not queued.")
         caption = rendered(args.caption or "").strip()
-        if broken := state.checks.caption_broken(caption, state.texts):
+        checks, queued = state.checks, state.texts
+        if broken := checks.first_broken(caption, queued) if caption else checks.full(queued):
             return Refused(f"{broken} The bubble was not queued.")
-        state.bubbles.append(Bubble(KINDS[media.type], caption, (media,)))
+        state.bubbles.append(Bubble(KINDS[media.type], caption, (media.ref,)))
         return Done(f"Queued as candidate {len(state.bubbles) - 1}.")
 
 
 def _not_free(media: Media, state: Draft) -> str | None:
-    if state.gallery.bought(media.name):
-        return f"{media.name!r} was bought by this contact: they have it already. Use another one."
+    if state.gallery.bought(media.id):
+        return f"{media.id!r} was bought by this contact: they have it already. Use another one."
     if media.price is not None:
-        return f"{media.name!r} is for sale, it is not sent for free. Offer it with send_payment."
-    if any(queued.name == media.name for queued in state.media):
-        return f"{media.name!r} is already queued in this reply. Use another one, or end your turn."
+        return f"{media.id!r} is for sale, it is not sent for free. Offer it with send_payment."
+    if any(queued.id == media.id for queued in state.media):
+        return f"{media.id!r} is already queued in this reply. Use another one, or end your turn."
     return None
 
 
 def _used_up(state: Draft) -> str | None:
-    if state.gallery.free_left(state.media, state.now):
+    if state.gallery.free_left(state.free, state.now):
         return None
     limit = state.gallery.limit
     over = f"in {limit.told}" if limit.window is not None else "in all"

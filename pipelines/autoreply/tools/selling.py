@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from pipelines.agent.tools import Args, Done, Effect, Outcome, Refused, Tool
 from pipelines.autoreply.draft import Draft
-from pipelines.selling import exact, listed, said, unasked, unsellable
+from pipelines.selling import exact, listed, unasked, unsellable
 from pipelines.text import rendered
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
@@ -64,11 +64,11 @@ def _not_now(names: tuple[str, ...], text: str, state: Draft) -> str | None:
         return f"The media {twice!r} is already offered in this reply. Leave it out, or call clear_messages first."
     if broken := state.checks.links_broken(state.links):
         return broken
-    return state.checks.caption_broken(text, state.texts)
+    return state.checks.first_broken(text, state.texts) if text else state.checks.full(state.texts)
 
 
 def _queued(wares: list[Ware], price: Price, text: str, state: Draft) -> Done:
-    media = tuple(ware.media for ware in wares)
+    media = tuple(ware.media.ref for ware in wares)
     state.bubbles.append(Bubble(BubbleKind.PAYMENT, text, media, price))
-    named = ", ".join(item.name for item in media)
-    return Done(f"Queued as candidate {len(state.bubbles) - 1}: {named} for {said(price)}.")
+    named = ", ".join(item.id for item in media)
+    return Done(f"Queued as candidate {len(state.bubbles) - 1}: {named} for {price}.")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pipelines.selling import bounds, exact, listed, minor_units, moves, offer_key, title, unasked, unsellable
 from schemas.catalogue import Media, MediaType
 from schemas.errors import TooLate
-from schemas.ids import MediaId
 from schemas.money import Price
 from schemas.payments import PaymentState, Ware
 from schemas.resources import Prices
@@ -17,7 +16,7 @@ from schemas.resources import Prices
 
 def a_ware(id: str, amount: str | None = "10.00", currency: str = "EUR", **changes: bool) -> Ware:
     price = None if amount is None else Price(Decimal(amount), currency)
-    media = Media(MediaId(1), id, MediaType.PHOTO, f"https://cdn.example/{id}", price=price)
+    media = Media(id, MediaType.PHOTO, f"https://cdn.example/{id}", price=price)
     return Ware(media, changes.get("consented", True), bool(changes.get("bought")))
 
 

@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from pipelines.autoreply import tastes
 from pipelines.ports import Embedder
 from schemas.catalogue import Media, MediaSearch, MediaType, Shelf, Viewer
-from schemas.ids import MediaId
 from schemas.money import Price
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.vectors import as_vector, of_vector
@@ -44,7 +43,7 @@ _SHOWN = f"""
   INSERT INTO shown_media (conversation_id, media_id) SELECT :conversation, id FROM best ORDER BY id
   ON CONFLICT (conversation_id, media_id) DO UPDATE SET at = clock_timestamp()
 )
-SELECT m.id, m.name, m.type, m.url, a.name AS album, m.price, m.currency, m.description, m.tags,
+SELECT m.name, m.type, m.url, a.name AS album, m.price, m.currency, m.description, m.tags,
        {_RECEIVED} AS received
 FROM best JOIN media_items m ON m.id = best.id LEFT JOIN albums a ON a.id = m.album_id
 ORDER BY best.place
@@ -124,8 +123,7 @@ def _asked(search: MediaSearch) -> dict[str, Any]:
 def media_of(row: Any) -> Media:
     """Of a row with the columns that a search answers."""
     return Media(
-        id=MediaId(row.id),
-        name=row.name,
+        id=row.name,
         type=MediaType(row.type),
         url=row.url,
         album=row.album,

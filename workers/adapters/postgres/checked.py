@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pipelines.delivery.bodies import shown
-from pipelines.delivery.media import Checked
+from pipelines.delivery.media import Checked, told
 from workers.adapters.postgres.transaction import Row
 
 # Nothing is looked up for a bubble of words. One row at a time: a planner that expects a hundred reads the whole table.
@@ -17,15 +16,15 @@ MEDIA = """CASE WHEN k.kind IN ('image', 'video') THEN (
   FROM json_array_elements(k.media) WITH ORDINALITY AS w (item, n)
   JOIN conversations mc ON mc.id = j.conversation_id
   LEFT JOIN LATERAL (SELECT * FROM media_items WHERE org_id = j.org_id AND name = w.item ->> 'id' LIMIT 1) m ON true
-) END AS media"""
+) END AS media_now"""
 """A column beside the job `j`, its contact `ct` and the bubble `k`."""
 
 
 def of(look: Row) -> tuple[Checked, ...]:
-    return tuple(Checked(**item) for item in look.media or ())
+    return tuple(Checked(**item) for item in look.media_now or ())
 
 
 def values(media: Sequence[Checked], *, free: bool) -> dict[str, Any]:
     """What leaving binds: the media as the receiver is told of them, and which of them count as received for free."""
-    told = json.dumps(shown(media)) if media else None
-    return {"media": told, "attachments": told, "free": [item.id for item in media] if free else []}
+    shown = json.dumps(told(media)) if media else None
+    return {"media": shown, "attachments": shown, "free": [item.id for item in media] if free else []}

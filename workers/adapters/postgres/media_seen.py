@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 from schemas.catalogue import Had, Media, MediaFact, MediaHistory, MediaType
-from schemas.ids import MediaId
 from schemas.money import Price
 from workers.adapters.postgres.transaction import Row
 
@@ -23,7 +22,7 @@ MEDIA = f"""(
   FROM conversations mc CROSS JOIN LATERAL ({_FACTS}) f
   JOIN media_items m ON m.id = f.media_id LEFT JOIN albums a ON a.id = m.album_id WHERE mc.id = j.conversation_id
 ) AS media_had, (
-  SELECT json_agg(json_build_object('id', m.id, 'media', m.name, 'type', m.type, 'url', m.url, 'album', a.name,
+  SELECT json_agg(json_build_object('media', m.name, 'type', m.type, 'url', m.url, 'album', a.name,
                   'about', m.description, 'amount', CAST(m.price AS text), 'currency', m.currency))
   FROM (SELECT media_id FROM shown_media WHERE conversation_id = j.conversation_id ORDER BY at DESC LIMIT {_MOST}) s
   JOIN media_items m ON m.id = s.media_id LEFT JOIN albums a ON a.id = m.album_id
@@ -44,7 +43,7 @@ def _fact(item: Mapping[str, Any]) -> MediaFact:
 
 def _media(item: Mapping[str, Any]) -> Media:
     price, kind = _price(item), MediaType(item["type"])
-    return Media(MediaId(item["id"]), item["media"], kind, item["url"], item["album"], price, item["about"])
+    return Media(item["media"], kind, item["url"], item["album"], price, item["about"])
 
 
 def _price(item: Mapping[str, Any]) -> Price | None:

@@ -101,8 +101,7 @@ async def refused(tx: Transaction, conversation: Locked, job: Job, look: Row, so
         why = unasked(sold.price, total, conversation.persona.spec.prices)
     if why is None:
         return False
-    code = Code.PAYMENT_LINK
-    await preparing.ask(tx, conversation, job, CandidateId(look.candidate), why, code, preparing.FAILED[code])
+    await preparing.ask(tx, conversation, job, CandidateId(look.candidate), Code.PAYMENT_LINK, why)
     return True
 
 

@@ -19,7 +19,7 @@ MAX_TRIES = 3
 """Failed attempts, or deaths of the worker, after which a person is asked."""
 
 _MAKING = {Code.SPEECH: "it was spoken", Code.PAYMENT_LINK: "its link was made"}
-FAILED = {Code.SPEECH: "speech_failed", Code.PAYMENT_LINK: "link_failed"}
+_FAILED = {Code.SPEECH: "speech_failed", Code.PAYMENT_LINK: "link_failed", Code.MEDIA: "media_not_sendable"}
 
 NO_COMPLAINT = "code = NULL, reason = NULL, attention = NULL"
 """A job that was held because its speech or link had failed goes on: approved, or released."""
@@ -90,7 +90,7 @@ async def lease(tx: Transaction, conversation: Locked, job: Job, candidate: Cand
     asked first; `code` says what was being made."""
     if job.crashes >= MAX_TRIES:
         sentence = f"its worker died {job.crashes} times while {_MAKING[code]}"
-        await ask(tx, conversation, job, candidate, sentence, code, FAILED[code])
+        await ask(tx, conversation, job, candidate, code, sentence)
         return None
     row = await tx.the(
         _TAKE,
@@ -141,20 +141,14 @@ async def failed(
     """One attempt failed. `again`: seconds to wait at least; None: another attempt would fail alike."""
     tries = job.tries + 1
     if again is None or tries >= MAX_TRIES:
-        await ask(tx, conversation, job, candidate, sentence, code, FAILED[code])
+        await ask(tx, conversation, job, candidate, code, sentence)
         return
     pause = next_attempt_seconds(tries, again, tx.chance())
-    await put_back(tx, conversation, job, candidate, FAILED[code], pause=pause, tries=tries)
+    await put_back(tx, conversation, job, candidate, _FAILED[code], pause=pause, tries=tries)
 
 
 async def ask(
-    tx: Transaction,
-    conversation: Locked,
-    job: Job,
-    candidate: CandidateId,
-    sentence: str,
-    code: Code,
-    why: str,
+    tx: Transaction, conversation: Locked, job: Job, candidate: CandidateId, code: Code, sentence: str
 ) -> None:
     """Row 29: the reply is held without a countdown and a person is told; approving it tries again."""
     reason = storable(sentence)
@@ -170,7 +164,7 @@ async def ask(
         reason=reason,
         body=body,
         who="worker",
-        why=why,
+        why=_FAILED[code],
         facts=facts(candidate=candidate, code=code.value),
         **{"from": job.state.value},
     )

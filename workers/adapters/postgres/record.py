@@ -1,6 +1,7 @@
 """What a run decided is kept, if it still holds: decided again under the lock, against what the contact wrote since."""
 
 import json
+from dataclasses import asdict
 
 from pipelines.delivery import notice
 from pipelines.text import storable
@@ -102,11 +103,11 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
     spec = conversation.persona.spec
     window = 0.0 if spec.autonomy == "auto" else spec.control_window_seconds
     draft = spec.autonomy == "draft"
-    bubbles = [(bubble.kind, storable(bubble.text), _media(bubble), _price(bubble)) for bubble in reply.bubbles]
+    bubbles = [Bubble(bubble.kind, storable(bubble.text), bubble.media, bubble.price) for bubble in reply.bubbles]
     told = None
     if notice.is_due(spec.disclosure, look.noticed_at, conversation.now):
         words = _notice(conversation, look.locale)
-        bubbles.insert(0, (BubbleKind.NOTICE, words.text, None, None))
+        bubbles.insert(0, Bubble(BubbleKind.NOTICE, words.text))
         told = facts(notice=words.version, language=words.language)
     row = await tx.the(
         _HOLD,
@@ -119,10 +120,10 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         plan=reply.plan,
         draft=draft,
         control_window=window,
-        kinds=[kind.value for kind, *_ in bubbles],
-        texts=[words for _, words, _, _ in bubbles],
-        media=[media for _, _, media, _ in bubbles],
-        prices=[price for *_, price in bubbles],
+        kinds=[bubble.kind.value for bubble in bubbles],
+        texts=[bubble.text for bubble in bubbles],
+        media=[_media(bubble) for bubble in bubbles],
+        prices=[_price(bubble) for bubble in bubbles],
         trace=steps.traced(reply.trace),
         fast=window == 0 and not draft,
         cap=conversation.organization.spec.limits.in_flight,
@@ -137,8 +138,7 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
 
 def _media(bubble: Bubble) -> str | None:
     """As the receiver will be told of them; looked up again when the bubble leaves."""
-    shown = [{"id": media.name, "url": media.url, "type": media.type.value} for media in bubble.media]
-    return json.dumps(shown) if shown else None
+    return json.dumps([asdict(media) for media in bubble.media]) if bubble.media else None
 
 
 def _price(bubble: Bubble) -> str | None:

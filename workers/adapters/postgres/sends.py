@@ -9,7 +9,7 @@ line in the conversation. From then on it is delivered or given up. A voice bubb
 from dataclasses import asdict, dataclass
 
 from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, Sale, audio, message_send
-from pipelines.delivery.media import Checked, first_fault
+from pipelines.delivery.media import Checked, first_fault, told
 from schemas.claims import CandidateState, JobState, Posting, Preparing
 from schemas.conversation import BubbleKind, HandledBy
 from schemas.errors import Code
@@ -147,7 +147,7 @@ async def _take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> P
 
 async def _leave_if_sendable(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -> Posting | None:
     if (fault := first_fault(bubble.media, paid=not job.replies)) is not None:
-        await preparing.ask(tx, conversation, job, bubble.candidate, fault, Code.MEDIA, "media_not_sendable")
+        await preparing.ask(tx, conversation, job, bubble.candidate, Code.MEDIA, fault)
         return None
     return await leave(tx, conversation, job, bubble)
 
@@ -247,7 +247,7 @@ def _body(conversation: Locked, job: Job, bubble: Next) -> str:
         bubble.kind,
         bubble.text,
         None if bubble.recording is None else audio(bubble.recording),
-        bubble.media,
+        told(bubble.media),
         bubble.sale,
     )
     return message_send(outgoing, conversation.now)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import text
 
 from schemas.catalogue import Media, MediaType
-from schemas.ids import ContactId, MediaId, OrgId, PersonaId
+from schemas.ids import ContactId, OrgId, PersonaId
 from schemas.money import Price
 from schemas.payments import Ware
 from workers.adapters.postgres.database import Database
@@ -14,7 +14,7 @@ from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Transaction, sql
 
 _WARES = """
-SELECT m.id, m.name, m.url, m.type, m.price, m.currency, m.description, m.consent IS NOT NULL AS consented,
+SELECT m.name, m.url, m.type, m.price, m.currency, m.description, m.consent IS NOT NULL AS consented,
        EXISTS (SELECT 1 FROM media_facts f WHERE f.contact_id = :contact AND f.media_id = m.id AND f.what = 'bought')
          AS bought
 FROM media_items m
@@ -57,5 +57,5 @@ def _by_name(rows: Sequence[Any]) -> dict[str, Ware]:
 def _ware(row: Any) -> Ware:
     price = None if row.price is None else Price(row.price, row.currency)
     kind, about = MediaType(row.type), row.description
-    media = Media(MediaId(row.id), row.name, kind, row.url, price=price, description=about)
+    media = Media(row.name, kind, row.url, price=price, description=about)
     return Ware(media, row.consented, row.bought)

@@ -49,11 +49,11 @@ def a_draft(gallery: Gallery, *queued: Bubble, sent: tuple[str, ...] = (), **lim
 
 
 def showing(*media: Media, **fields: Any) -> Gallery:
-    return Gallery(shown={item.name: item for item in media}, **fields)
+    return Gallery(shown={item.id: item for item in media}, **fields)
 
 
 def queued(*media: Media) -> list[Bubble]:
-    return [Bubble(BubbleKind.IMAGE, "", (item,)) for item in media]
+    return [Bubble(BubbleKind.IMAGE, "", (item.ref,)) for item in media]
 
 
 def had(what: Had, *media: str, price: str | None = None, album: str | None = None) -> tuple[MediaFact, ...]:
@@ -107,7 +107,7 @@ async def test_the_suggested_price_fits_the_last_purchase_and_the_personas_bound
 ) -> None:
     facts = had(Had.BOUGHT, "old", price=bought) if bought else ()
     media = a_media("v-1", type=MediaType.VIDEO)
-    media = Media(media.id, "v-1", MediaType.VIDEO, media.url, price=Price(Decimal(price), currency))
+    media = Media("v-1", MediaType.VIDEO, media.url, price=Price(Decimal(price), currency))
     draft = a_draft(Gallery(Finds(media), MediaHistory(facts)))
 
     outcome = await use(draft, "get_media", kind="paid")
@@ -159,7 +159,8 @@ async def test_a_search_knows_the_reply_the_history_and_the_tastes() -> None:
         *had(Had.BOUGHT, "p-1", price="20", album="gym"),
     )
     case = a_case(
-        contact={"profile": {"likes": ["cats", "sea"], "total_spent": "35.00"}}, media=MediaHistory(facts, ())
+        contact={"profile": {"likes": ["cats", "sea"], "total_spent": "35.00"}},
+        media=MediaHistory(facts, (a_media("f-2", album="cat"),)),
     )
     finds = Finds()
     draft = a_draft(Gallery.of(case, AgentParameters(), finds), *queued(a_media("f-2", album="cat")))
@@ -206,7 +207,7 @@ async def test_a_free_media_is_queued_in_its_place_with_its_caption_as_shown(
     outcome = await use(draft, "send_image", media_id="ph-1", caption="**pour toi** ")
 
     assert outcome == Done("Queued as candidate 1.")
-    assert draft.bubbles[1] == Bubble(bubble, "pour toi", (media,))
+    assert draft.bubbles[1] == Bubble(bubble, "pour toi", (media.ref,))
 
 
 UNKNOWN = (
@@ -278,7 +279,7 @@ async def test_media_without_words_repeat_nothing_and_count_as_bubbles() -> None
     shown = [a_media(f"ph-{n}") for n in range(3)]
     draft = a_draft(showing(*shown), max_bubbles=2)
 
-    outcomes = [await use(draft, "send_image", media_id=media.name, caption=" ") for media in shown]
+    outcomes = [await use(draft, "send_image", media_id=media.id, caption=" ") for media in shown]
 
     most = "2 bubbles are queued, the most a reply may hold. End your turn, or call clear_messages first."
     assert outcomes == [Done("Queued as candidate 0."), Done("Queued as candidate 1."), Refused(most + NOT_QUEUED)]

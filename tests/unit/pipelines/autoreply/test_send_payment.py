@@ -12,7 +12,7 @@ from pipelines.autoreply.tools.selling import SendPayment
 from schemas.catalogue import Media, MediaType
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
-from schemas.ids import MediaId
+from schemas.media import MediaRef
 from schemas.money import Price
 from schemas.payments import Ware
 from schemas.resources import PersonaLimits
@@ -21,11 +21,11 @@ from tests.builders import NOON
 
 def a_ware(name: str, kind: str, price: str | None, currency: str = "EUR", bought: bool = False) -> Ware:
     cost = None if price is None else Price(Decimal(price), currency)
-    return Ware(Media(MediaId(1), name, MediaType(kind), f"https://cdn.example/{name}", price=cost), True, bought)
+    return Ware(Media(name, MediaType(kind), f"https://cdn.example/{name}", price=cost), True, bought)
 
 
 SHELF = {
-    ware.media.name: ware
+    ware.media.id: ware
     for ware in (
         a_ware("v-1", "video", "10.00"),
         a_ware("p-2", "photo", "2.50"),
@@ -51,8 +51,8 @@ async def offer(draft: Draft, *media: str, **args: object) -> Outcome:
     return read if isinstance(read, Refused) else await tool.call(read, draft)
 
 
-def ref(name: str) -> Media:
-    return SHELF[name].media
+def ref(name: str) -> MediaRef:
+    return SHELF[name].media.ref
 
 
 async def test_the_price_is_the_sum_of_the_medias() -> None:
