@@ -58,7 +58,7 @@ format: install  ## let ruff rewrite what it can
 	$(BIN)/ruff format .
 
 lock: install  ## resolve requirements.lock again, with hashes
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra stripe --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
 
 .PHONY: help install demo up migrate test test-unit test-integration test-races test-speech bench check format lock

@@ -1,16 +1,19 @@
 """What the pipelines ask of the world. Adapters in workers/ answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
 from schemas.agent import Kept, Step
+from schemas.catalogue import Media, MediaSearch, Viewer
 from schemas.claims import Endpoint, Posted
+from schemas.ids import ContactId, OrgId, PersonaId
 from schemas.jobs import Hint
 from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
 from schemas.media import FileStream, StoredFile
 from schemas.memory import Asker, Found
+from schemas.payments import Link, Order, Ware
 from schemas.speech import Audio
 
 
@@ -108,6 +111,35 @@ class Memory(Protocol):
 
     async def search(self, question: str, asker: Asker, limit: int) -> list[Found]:
         """At most `limit` passages, the best first; of what `asker` may see, nothing else. Raises `Unavailable`."""
+        ...
+
+
+class Catalogue(Protocol):
+    """The photos and videos of a persona."""
+
+    async def look(self, search: MediaSearch, viewer: Viewer) -> list[Media]:
+        """At most `search.limit` that may be sent, the best first; none that the contact bought. What is answered may
+        be sent in the viewer's conversation from then on, also when this run goes on elsewhere. Raises `Unavailable`.
+        """
+        ...
+
+
+class Shop(Protocol):
+    """What personas sell."""
+
+    async def wares(
+        self, org: OrgId, persona: PersonaId, contact: ContactId, names: Sequence[str]
+    ) -> Mapping[str, Ware]:
+        """The media of that persona by their upstream names, as the contact stands to them; others are left out.
+        Raises `Unavailable`."""
+        ...
+
+
+class PaymentLinks(Protocol):
+    """Makes the links under which a contact pays. Raises `schemas.payments.LinkFailed`, nothing else."""
+
+    async def make(self, order: Order) -> Link:
+        """One attempt. The same order again is the same link."""
         ...
 
 

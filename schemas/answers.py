@@ -11,6 +11,7 @@ from schemas.claims import CandidateState
 from schemas.conversation import Author, BubbleKind, HandledBy
 from schemas.http import Asked, AudioOut, Body, JobOut
 from schemas.memory import Scope
+from schemas.payments import PaymentState
 from schemas.spec import Name
 
 Item = TypeVar("Item")
@@ -186,6 +187,27 @@ class CancelOut(Body):
 
     job: str
     candidates: list[CandidateStateOut]
+
+
+class PaymentOut(Body):
+    """`media_ids` by their upstream names; `url` is null where the platform makes its own link. `reference` is what
+    whoever told of it called it; `job` delivers what was paid."""
+
+    id: str
+    conversation: str
+    state: PaymentState
+    amount: str
+    currency: str
+    media_ids: list[str]
+    url: str | None
+    reference: str | None
+    job: str | None
+
+
+class Heard(Body):
+    """`used`: a payment of this installation was moved by it, or says so already."""
+
+    used: bool
 
 
 class DeadLetterOut(Body):

@@ -6,7 +6,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from schemas.catalogue import MediaHistory
 from schemas.ids import CandidateId, ContactId, ConversationId, JobId, OrgId, PersonaId
+from schemas.money import Price
 from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.strategy import NO_DOCUMENTS, StrategyDocuments
 
@@ -65,6 +67,10 @@ class Turn:
     candidate: CandidateId | None = None
     answered: bool = True
     """False for a contact's message that no reply has covered yet."""
+    media: tuple[str, ...] = ()
+    """The upstream names of what an AI bubble showed or sold."""
+    price: Price | None = None
+    """Of a payment bubble, as it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,8 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class MoneyFacts:
-    """What this contact was asked for and has spent with this persona within 24 hours, in the persona's currency."""
+    """What this contact was asked for and has spent with this persona within 24 hours, in the currency of the
+    organisation."""
 
     links_today: int = 0
     spent_24h: Decimal = Decimal(0)
@@ -131,3 +138,4 @@ class Case:
     strategy: StrategyDocuments = NO_DOCUMENTS
     standing_rules: tuple[str, ...] = ()
     """Rules with `once` that have fired, and whose condition has held in every run that was answered since."""
+    media: MediaHistory = field(default_factory=MediaHistory)

@@ -9,6 +9,8 @@ from schemas.conversation import BubbleKind
 from schemas.errors import Code, FailureKind
 from schemas.honesty import Alarm
 from schemas.llm import SettledCall
+from schemas.media import MediaRef
+from schemas.money import Price
 from schemas.strategy import NO_STRATEGY, Resolved
 
 
@@ -26,10 +28,15 @@ class SilenceReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One candidate message. Ordinals are given when the reply is recorded."""
+    """One candidate message. Ordinals are given when the reply is recorded.
+
+    `media` is what it shows, or, with a `price`, what it sells.
+    """
 
     kind: BubbleKind
     text: str
+    media: tuple[MediaRef, ...] = ()
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)

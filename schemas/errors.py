@@ -38,6 +38,7 @@ class Code(StrEnum):
     DELIVERY = "AR-560"
     SPEECH = "AR-561"
     PAYMENT_LINK = "AR-562"
+    MEDIA = "AR-563"
     QUEUE_MESSAGE = "AR-570"
     POISON = "AR-571"
 
@@ -97,6 +98,9 @@ CODES: dict[Code, CodeFacts] = {
     Code.SPEECH: CodeFacts("voice synthesis failed", "yes; then `held` without countdown", attention=True),
     Code.PAYMENT_LINK: CodeFacts(
         "payment link could not be made", "yes; then `held` without countdown", attention=True
+    ),
+    Code.MEDIA: CodeFacts(
+        "a photo or video can no longer be sent: the reply is `held` without countdown", attention=True
     ),
     Code.QUEUE_MESSAGE: CodeFacts("a queue message is malformed", attention=True, dead_letter=True),
     Code.POISON: CodeFacts("the job killed its worker three times", attention=True, dead_letter=True),

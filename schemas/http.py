@@ -7,7 +7,8 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind, Trigger
-from schemas.resources import Zone, rfc3339
+from schemas.moments import rfc3339
+from schemas.resources import Zone
 from schemas.spec import Locale, Name
 
 MAX_TEXT_BYTES = 65_536
@@ -92,6 +93,13 @@ class InstructionIn(Asked):
     """What the next draft should mind; it is told to the model for this reply alone."""
 
     instruction: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+
+
+class PaymentEventIn(Asked):
+    """What became of a payment; `reference` is what the platform or its provider calls it."""
+
+    status: Literal["paid", "expired", "refunded"]
+    reference: Annotated[str, Field(min_length=1, max_length=256)] | None = None
 
 
 class ReasonIn(Asked):

@@ -6,10 +6,17 @@ from pydantic import Field
 
 from schemas.documents import KnowledgeDocument
 from schemas.resources import OrganizationDocument, PersonaDocument, Spec
+from schemas.showcase import AlbumDocument, MediaDocument
 from schemas.strategy import IntentDocument, RuleDocument
 
 Document = Annotated[
-    OrganizationDocument | PersonaDocument | KnowledgeDocument | RuleDocument | IntentDocument,
+    OrganizationDocument
+    | PersonaDocument
+    | AlbumDocument
+    | MediaDocument
+    | KnowledgeDocument
+    | RuleDocument
+    | IntentDocument,
     Field(discriminator="kind"),
 ]
 

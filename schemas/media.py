@@ -13,6 +13,15 @@ MAX_KEY = 400
 
 
 @dataclass(frozen=True, slots=True)
+class MediaRef:
+    """A photo or a video by its upstream name, and where its file lies. `type`: photo or video."""
+
+    id: str
+    url: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredFile:
     content: bytes
     mime: str

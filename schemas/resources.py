@@ -6,9 +6,7 @@ fractions allowed; money is a decimal string.
 
 import base64
 import binascii
-import re
 from datetime import datetime
-from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import available_timezones
@@ -21,48 +19,23 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationInfo,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
 
 from schemas.channels import Channel
 from schemas.llm import Task
+from schemas.moments import rfc3339
+from schemas.money import Currency, Money
 from schemas.spec import STRICT, Locale, Name
 from schemas.speech import SpeechFailed, Voice
 
 Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
-_MONEY = r"^\d{1,10}(\.\d{1,4})?$"
-Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 DayHours = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d[-–]([01]\d|2[0-3]):[0-5]\d$")]
 
 PIPELINES = frozenset({"autoreply"})
 """The pipelines that exist. Naming another one is refused, not stored for later."""
-
-_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})")
-
-
-def rfc3339(value: Any) -> Any:
-    """Lets a time through, or the text of one with its offset: no bare numbers, no naive times."""
-    if isinstance(value, datetime) or (isinstance(value, str) and _RFC3339.fullmatch(value)):
-        return value
-    raise ValueError("not an RFC 3339 time with an offset, e.g. 2026-11-30T10:00:00+01:00")
-
-
-def _decimal_text(value: Any) -> Any:
-    """A JSON number is a binary fraction to most who write it: 0.1 is not what they meant."""
-    if isinstance(value, Decimal) or (isinstance(value, str) and re.fullmatch(_MONEY, value, re.ASCII)):
-        return value
-    raise ValueError('money is a decimal string of at most ten digits and four decimals, e.g. "0.50"')
-
-
-Money = Annotated[
-    Decimal,
-    Field(strict=False, ge=0, max_digits=14, decimal_places=4, allow_inf_nan=False),
-    BeforeValidator(_decimal_text),
-    WithJsonSchema({"type": "string", "pattern": _MONEY}),
-]
 
 
 # Walks the zone files: 40 ms a call, and every document that is read asks.

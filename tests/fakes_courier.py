@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from pipelines.ports import Keep
@@ -12,9 +13,11 @@ from schemas.claims import Accepted, Claim, Ended, Endpoint, JobState, Posted, P
 from schemas.conversation import Case, Contact, Organization, Persona, Trigger
 from schemas.decisions import Decision, Silence, SilenceReason
 from schemas.errors import Unavailable
-from schemas.ids import CandidateId, ContactId, ConversationId, DeliveryId, JobId, OrgId, PersonaId, RunId
+from schemas.ids import CandidateId, ContactId, ConversationId, DeliveryId, JobId, OrgId, PaymentId, PersonaId, RunId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint
 from schemas.llm import Reservation
+from schemas.money import Price
+from schemas.payments import Link, LinkFailed, Offering, Order
 from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
@@ -67,6 +70,27 @@ def a_preparing(job: int = 1, **changes: Any) -> Preparing:
     return Preparing(**(fields | changes))
 
 
+def an_offering(job: int = 1) -> Offering:
+    order = Order(PaymentId(7), "replique-abc-pay_7", Price(Decimal("12.50"), "EUR"), "Maya: 1 photo", "fr")
+    return Offering(JobId(job), ConversationId(job), OrgId(1), 1, CandidateId(1), 0, order)
+
+
+@dataclass
+class ScriptedLinks:
+    """Answers a link, or fails; takes as long as `seconds`."""
+
+    failure: LinkFailed | None = None
+    seconds: float = 0.0
+    asked: list[Order] = field(default_factory=list)
+
+    async def make(self, order: Order) -> Link:
+        self.asked.append(order)
+        await asyncio.sleep(self.seconds)
+        if self.failure is not None:
+            raise self.failure
+        return Link("https://pay.example/7")
+
+
 RECORDING = Recording("org_1/speech/a.ogg", "http://it/v1/files/a", "audio/ogg", 900, "coucou")
 
 
@@ -100,6 +124,10 @@ class MemoryStorage:
     released: list[str] = field(default_factory=list)
     voices: set[int] = field(default_factory=set)
     """Jobs whose next bubble is to be spoken."""
+    offers: set[int] = field(default_factory=set)
+    """Jobs whose next bubble needs a link."""
+    linked: list[Link] = field(default_factory=list)
+    unlinked: list[str] = field(default_factory=list)
     left: list[Recording] = field(default_factory=list)
     unspoken: list[str] = field(default_factory=list)
 
@@ -128,8 +156,10 @@ class MemoryStorage:
     async def give_back(self, claim: Claim) -> None:
         self.given_back.append(claim.job)
 
-    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None:
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | Offering | None:
         self._answer()
+        if hint.job in self.offers:
+            return an_offering(hint.job)
         return a_preparing(hint.job) if hint.job in self.voices else a_posting(hint.job)
 
     async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None:
@@ -141,7 +171,16 @@ class MemoryStorage:
         self._answer()
         self.unspoken.append(failure.sentence)
 
-    async def put_back(self, spoken: Preparing) -> None:
+    async def leave_linked(self, bubble: Offering, link: Link) -> Posting | None:
+        self._answer()
+        self.linked.append(link)
+        return a_posting(bubble.job)
+
+    async def link_failed(self, bubble: Offering, failure: LinkFailed) -> None:
+        self._answer()
+        self.unlinked.append(failure.sentence)
+
+    async def put_back(self, spoken: Preparing | Offering) -> None:
         self.given_back.append(spoken.job)
 
     async def claim_delivery(self, hint: Deliver) -> Posting | None:
@@ -213,6 +252,7 @@ def an_app(
     renew_seconds: float = 5.0,
     recordings: ScriptedSpeech | None = None,
     learning: Learns | None = None,
+    links: ScriptedLinks | None = None,
 ) -> App:
     kept = storage or MemoryStorage()
     return App(
@@ -225,4 +265,5 @@ def an_app(
         courier=MemoryCourier(),
         leases=Leases(kept.renew, renew_seconds),
         learning=learning or NoLearning(),
+        links=links or ScriptedLinks(),
     )

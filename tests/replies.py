@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.autoreply.pipeline import ReplyPipeline
+from pipelines.ports import Catalogue
 from schemas.agent import Resume, TraceKind
 from schemas.conversation import Case
 from schemas.decisions import Decision
@@ -69,10 +70,15 @@ class Stage:
         return [item.facts for item in (*items, *decision.trace) if item.kind is kind]
 
 
-def stage(*lines: Line | ModelFailure, reviews: tuple[Line | ModelFailure, ...] = (), **environ: str) -> Stage:
+def stage(
+    *lines: Line | ModelFailure,
+    reviews: tuple[Line | ModelFailure, ...] = (),
+    catalogue: Catalogue | None = None,
+    **environ: str,
+) -> Stage:
     """An agent that says `lines`, and a reviewer that says `reviews`."""
     clock = FrozenClock()
     model = TwoModels(ScriptedModel(list(lines), clock), ScriptedModel(list(reviews), clock))
     gate = ScriptedGate()
-    pipeline = ReplyPipeline(clock, {"anthropic": model}, FlatPrices(), settings(**environ), gate)
+    pipeline = ReplyPipeline(clock, {"anthropic": model}, FlatPrices(), settings(**environ), gate, catalogue=catalogue)
     return Stage(pipeline, model, clock, gate)

@@ -94,8 +94,8 @@ class Scene:
 
     # ------------------------------------------------------------ what stands
 
-    async def one(self, sql: str) -> Any:
-        return await self.gateway.run(sql)
+    async def one(self, sql: str, **values: Any) -> Any:
+        return await self.gateway.run(sql, **values)
 
     async def newest(self) -> int:
         number: int = await self.one("SELECT max(id) FROM jobs")

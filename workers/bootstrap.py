@@ -11,7 +11,18 @@ from pipelines.delivery.speech import Recordings
 from pipelines.llm.models import Routes, routes_of
 from pipelines.llm.ramp import OpenGate
 from pipelines.memory.learning import Learning, Reserve
-from pipelines.ports import Channel, Clock, Courier, Embedder, Gate, Keep, Memory
+from pipelines.ports import (
+    Catalogue,
+    Channel,
+    Clock,
+    Courier,
+    Embedder,
+    Gate,
+    Keep,
+    Memory,
+    PaymentLinks,
+    Shop,
+)
 from schemas.agent import Kept, Resume, Step
 from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
@@ -20,6 +31,7 @@ from schemas.ids import DeliveryId, JobId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Queue
 from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation
+from schemas.payments import Link, LinkFailed, Offering, Order
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.channels.inbox import WithInbox
@@ -28,9 +40,12 @@ from workers.adapters.clock import SystemClock
 from workers.adapters.embeddings import BuiltInEmbedder, preload
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
+from workers.adapters.payments.build import open_payments
+from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.secret import InstallationSecret
+from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.gate import RedisGate
@@ -49,10 +64,12 @@ class Storage(Protocol):
     async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept: ...
     async def record(self, claim: Claim, decision: Decision) -> Recorded: ...
     async def give_back(self, claim: Claim) -> None: ...
-    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None: ...
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | Offering | None: ...
     async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None: ...
     async def speech_failed(self, spoken: Preparing, failure: SpeechFailed) -> None: ...
-    async def put_back(self, spoken: Preparing) -> None: ...
+    async def leave_linked(self, bubble: Offering, link: Link) -> Posting | None: ...
+    async def link_failed(self, bubble: Offering, failure: LinkFailed) -> None: ...
+    async def put_back(self, spoken: Preparing | Offering) -> None: ...
     async def claim_lesson(self, hint: Learn) -> Lesson | None: ...
     async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None: ...
     async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int: ...
@@ -103,8 +120,16 @@ class App:
     channel: Channel
     courier: Courier
     leases: Leases
+    links: PaymentLinks = field(default_factory=lambda: NoLinks())
     apart: Apart | None = None
     learning: Learns = field(default_factory=lambda: NoLearning())
+
+
+class NoLinks:
+    """A process that only thinks: it never sells."""
+
+    async def make(self, order: Order) -> Link:
+        raise RuntimeError("this process does not take the send queue")
 
 
 class NoLearning:
@@ -127,6 +152,8 @@ def replies_for(
     queues: Collection[Queue],
     gate: Gate | None = None,
     memory: Memory | None = None,
+    catalogue: Catalogue | None = None,
+    shop: Shop | None = None,
 ) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
     the children share them; no `gate` is needed for that. Raises SettingsRefused when every model's key is missing."""
@@ -135,7 +162,7 @@ def replies_for(
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate(), memory)
+    return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate(), memory, catalogue, shop)
 
 
 def learning_for(settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder) -> Learns:
@@ -178,6 +205,16 @@ async def open_recordings(
 
 
 @asynccontextmanager
+async def open_links(settings: Settings, database: Database, queues: Collection[Queue]) -> AsyncIterator[PaymentLinks]:
+    """Raises SettingsRefused when Stripe is named without its key, or its library is not installed."""
+    if Queue.SEND not in queues:
+        yield NoLinks()
+        return
+    async with open_payments(settings, InstallationSecret(database, settings)) as links:
+        yield links
+
+
+@asynccontextmanager
 async def build_app(
     settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue), alone: bool = False
 ) -> AsyncIterator[App]:
@@ -200,12 +237,14 @@ async def build_app(
         stack.push_async_callback(gate.close_connection)
         embedder = BuiltInEmbedder()
         stack.callback(embedder.close)
-        replies = replies_for(settings, clock, queues, gate, StoredMemory(database, embedder))
+        memory, catalogue = StoredMemory(database, embedder), StoredCatalogue(database, embedder)
+        replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database))
         learning = learning_for(settings, clock, queues, embedder)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
+        links = await stack.enter_async_context(open_links(settings, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
         apart = None if alone else OwnProcesses(instance, storage)
         channel = WithInbox(webhooks)
-        yield App(settings, clock, storage, replies, recordings, channel, courier, leases, apart, learning)
+        yield App(settings, clock, storage, replies, recordings, channel, courier, leases, links, apart, learning)

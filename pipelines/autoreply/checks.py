@@ -12,13 +12,14 @@ from schemas.speech import MAX_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class LocalChecks:
-    """`sent` are the texts that left in this conversation, `vocals_today` the contact's voice bubbles of 24 hours.
-    Off for tests only."""
+    """`sent` are the texts that left in this conversation, `vocals_today` and `links_today` the contact's voice bubbles
+    and payment links of 24 hours. Off for tests only."""
 
     limits: PersonaLimits
     sent: Sequence[str] = ()
     on: bool = True
     vocals_today: int = 0
+    links_today: int = 0
 
     def first_broken(self, text: str, queued: Sequence[str]) -> str | None:
         """A sentence about the first rule that `text` breaks, or None."""
@@ -38,6 +39,17 @@ class LocalChecks:
         if len(text) > MAX_CHARACTERS:
             return f"A voice bubble holds at most {MAX_CHARACTERS} characters. Shorten it or split it in two."
         return None
+
+    def links_broken(self, links_queued: int) -> str | None:
+        """The daily count is a promise to the contact: never off."""
+        most = self.limits.links_per_day
+        if self.links_today + links_queued < most:
+            return None
+        return f"{most} payment links a day are the most for one contact, and that is reached. Reply without one."
+
+    def full(self, queued: Sequence[str]) -> str | None:
+        """For a bubble without words: the reply holds no more."""
+        return self._count(queued) if self.on else None
 
     def _count(self, queued: Sequence[str]) -> str | None:
         most = self.limits.max_bubbles

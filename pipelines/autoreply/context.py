@@ -6,6 +6,7 @@ would teach the model to answer without its tools.
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from pipelines.llm.history import ASSISTANT, OPENING, USER
@@ -55,11 +56,22 @@ def _our_calls(group: list[Turn]) -> list[Message]:
     uses: list[Block] = []
     results: list[Block] = []
     for turn in group:
-        name, field = _CALLS[turn.kind]
-        use = ToolUse(_call_id(turn), name, {field: storable(turn.text)})
+        use = ToolUse(_call_id(turn), *_call_of(turn))
         uses.append(use)
         results.append(ToolResult(use.id, SENT_BY_A_PERSON if turn.author is Author.OPERATOR else SENT))
     return [Message(ASSISTANT, tuple(uses)), Message(USER, tuple(results))]
+
+
+def _call_of(turn: Turn) -> tuple[str, dict[str, Any]]:
+    """As the tool was called: what may be left out is left out."""
+    name, field = _CALLS[turn.kind]
+    words = {field: storable(turn.text)}
+    if not turn.media:
+        return name, words
+    named: dict[str, Any] = {"media_id": turn.media[0]}
+    if turn.kind is BubbleKind.PAYMENT:
+        named = {"media_ids": list(turn.media)} | ({} if turn.price is None else {"price": turn.price.text})
+    return name, named | (words if turn.text else {})
 
 
 def _call_id(turn: Turn) -> str:

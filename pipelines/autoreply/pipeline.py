@@ -10,7 +10,8 @@ from pipelines.agent.trace import Trace
 from pipelines.autoreply import gate, stops
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import Composition
-from pipelines.autoreply.draft import Draft, Recall
+from pipelines.autoreply.draft import Draft, Recall, Wares, nothing
+from pipelines.autoreply.gallery import Gallery, Look
 from pipelines.autoreply.money import withheld
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
@@ -23,8 +24,9 @@ from pipelines.llm.models import NoModel, Routes, routes_of
 from pipelines.llm.pricing import Purse
 from pipelines.llm.ramp import OpenGate
 from pipelines.memory.switch import may_recall
-from pipelines.ports import ChatModel, Clock, Gate, Keep, Memory, PriceTable
+from pipelines.ports import Catalogue, ChatModel, Clock, Gate, Keep, Memory, PriceTable, Shop
 from schemas.agent import AgentParameters, Resume
+from schemas.catalogue import Viewer
 from schemas.conversation import Case
 from schemas.decisions import Decision, Failure, Parked, Silence, Stopped
 from schemas.errors import Code, FailureKind
@@ -39,7 +41,8 @@ _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 
 @dataclass(slots=True)
 class ReplyPipeline:
-    """`models` by provider; `memory` None: nothing can be looked up."""
+    """`models` by provider; `memory` None: nothing can be looked up; `catalogue` None: no persona has media; `shop`
+    None: nothing is for sale."""
 
     clock: Clock
     models: Mapping[str, ChatModel]
@@ -47,6 +50,8 @@ class ReplyPipeline:
     settings: Settings
     gate: Gate = field(default_factory=OpenGate)
     memory: Memory | None = None
+    catalogue: Catalogue | None = None
+    shop: Shop | None = None
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,8 +99,10 @@ class ReplyPipeline:
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
         prompt = ReplyPrompt.of(case, zone, limits, caching=caching, strategy=strategy)
         reviewed = limits.use_redaction_validation
-        checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
-        draft = Draft(checks, case.now, self._recall(case))
+        bounds, links = case.persona.spec.limits, case.money.links_today
+        checks = LocalChecks(bounds, case.sent_texts, reviewed, case.vocals_today, links)
+        gallery = Gallery.of(case, limits, self._look(case))
+        draft = Draft(checks, case.now, self._recall(case), gallery, self._wares(case))
         kept_back = withheld(case)
         if kept_back.tools:
             trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
@@ -104,7 +111,7 @@ class ReplyPipeline:
         model = self._model(case, calls)
         agent = reply_agent(prompt, model, draft, calls, timer, limits, trace, policy, strategy)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
-        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, strategy)
+        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, gallery.shown, strategy)
         return Composition(case, agent, draft, reviewer, limits, trace, kept_back.flag, strategy)
 
     def _recall(self, case: Case) -> Recall | None:
@@ -115,6 +122,20 @@ class ReplyPipeline:
         asker = Asker(case.organization.id, case.persona.id, case.contact.id)
         memory = self.memory
         return lambda question, limit: memory.search(question, asker, limit)
+
+    def _look(self, case: Case) -> Look | None:
+        """Bound to who is asking: no argument of the model can name another one."""
+        catalogue = self.catalogue
+        if catalogue is None:
+            return None
+        viewer = Viewer(case.organization.id, case.persona.id, case.contact.id, case.conversation)
+        return lambda search: catalogue.look(search, viewer)
+
+    def _wares(self, case: Case) -> Wares:
+        """Bound as `_look`."""
+        if (shop := self.shop) is None:
+            return nothing
+        return lambda names: shop.wares(case.organization.id, case.persona.id, case.contact.id, names)
 
     def _model(self, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""

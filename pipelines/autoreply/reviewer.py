@@ -1,6 +1,6 @@
 """Asks the second model, and asks again once when its verdict cannot be read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.agent import guards
@@ -16,6 +16,7 @@ from pipelines.autoreply.validation import Verdict
 from pipelines.llm.history import USER
 from pipelines.llm.layout import KEPT
 from schemas.agent import AgentParameters
+from schemas.catalogue import Media
 from schemas.conversation import Case
 from schemas.decisions import Bubble
 from schemas.errors import Code
@@ -35,6 +36,7 @@ class Reviewer:
     limits: AgentParameters
     trace: Trace
     caching: bool
+    shown: Mapping[str, Media]
     strategy: Resolved = NO_STRATEGY
 
     async def judge(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
@@ -56,6 +58,7 @@ class Reviewer:
             self.case,
             profile_text(self.case) if self.case.contact.profile else "",
             bubbles,
+            self.shown,
             self.strategy,
         )
 

@@ -1,18 +1,31 @@
 """The bodies of outgoing webhooks, frozen as text when they are decided: `{"type", "timestamp", "data"}`."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from schemas.conversation import BubbleKind
 from schemas.errors import Code
-from schemas.ids import CandidateId, JobId, reference
+from schemas.ids import CandidateId, JobId, PaymentId, reference
+from schemas.money import Price
 from schemas.speech import Recording
 
 MESSAGE_SEND = "message.send"
 MESSAGE_READ = "message.read"
 ATTENTION_RAISED = "attention.raised"
+PAYMENT_DELIVERED = "payment.delivered"
+
+
+@dataclass(frozen=True, slots=True)
+class Sale:
+    """What a link sells. `url` None: the platform makes its own, and tells what became of it under the payment's id."""
+
+    payment: PaymentId
+    url: str | None
+    price: Price
+    media: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +42,10 @@ class Outgoing:
     text: str
     audio: dict[str, Any] | None = None
     """Of a voice bubble: url, mime, duration_ms and transcript."""
+    media: Sequence[dict[str, Any]] = ()
+    """What is shown: id, url and type of each. What is for sale is not among it."""
+    sale: Sale | None = None
+    """Of a payment bubble."""
 
 
 def message_send(bubble: Outgoing, now: datetime) -> str:
@@ -44,9 +61,9 @@ def message_send(bubble: Outgoing, now: datetime) -> str:
             "ordinal": bubble.ordinal,
             "kind": bubble.kind.value,
             "text": bubble.text,
-            "media": [],
+            "media": list(bubble.media),
             "audio": bubble.audio,
-            "payment": None,
+            "payment": None if bubble.sale is None else _sold(bubble.sale),
             "ai_generated": True,
         },
     )
@@ -64,6 +81,31 @@ def message_read(conversation: str, message: str, now: datetime) -> str:
 def attention_raised(job: JobId, conversation: str, code: Code | None, reason: str, now: datetime) -> str:
     facts = {"job": reference("job", job), "conversation": conversation, "code": code, "reason": reason}
     return _frozen(ATTENTION_RAISED, now, facts)
+
+
+def payment_delivered(
+    job: JobId, conversation: str, contact: str, persona: str, sale: Sale, told: str | None, now: datetime
+) -> str:
+    """All that was paid for has been accepted. `told` is what the provider's word of it called the payment."""
+    facts = {
+        **_sold(sale),
+        "reference": told,
+        "job": reference("job", job),
+        "conversation": conversation,
+        "contact": contact,
+        "persona": persona,
+    }
+    return _frozen(PAYMENT_DELIVERED, now, facts)
+
+
+def _sold(sale: Sale) -> dict[str, Any]:
+    return {
+        "id": reference("pay", sale.payment),
+        "url": sale.url,
+        "amount": str(sale.price.amount),
+        "currency": sale.price.currency,
+        "media_ids": list(sale.media),
+    }
 
 
 def _frozen(kind: str, now: datetime, facts: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The database schema. Only the PostgreSQL adapter and the migrations read it."""
 
 from schemas.tables.base import Table
+from schemas.tables.catalogue import AlbumRow, MediaFactRow, MediaRow, PaymentRow, ShownMediaRow
 from schemas.tables.delivery import CandidateRow, DeadLetterRow, DeliveryRow
 from schemas.tables.memory import ChunkRow, DocumentRow
 from schemas.tables.people import (
@@ -18,6 +19,7 @@ from schemas.tables.talk import ConversationRow, MessageRow
 from schemas.tables.work import ChoreRow, JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
 
 __all__ = [
+    "AlbumRow",
     "ApiKeyRow",
     "AuditRow",
     "CandidateRow",
@@ -34,12 +36,16 @@ __all__ = [
     "JobEventRow",
     "JobRow",
     "LedgerRow",
+    "MediaFactRow",
+    "MediaRow",
     "MessageRow",
     "OrganizationRow",
+    "PaymentRow",
     "PersonaRow",
     "RuleRow",
     "RunRow",
     "RunStepRow",
+    "ShownMediaRow",
     "Table",
     "TallyRow",
     "TotalRow",

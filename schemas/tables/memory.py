@@ -1,28 +1,12 @@
 """What can be looked up: documents, and passages of documents and conversations."""
 
-from typing import Any
-
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
 from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
-from sqlalchemy.types import UserDefinedType
 
 from schemas.tables.base import Key, Moment, Ref, Stamp, Str, Table
-
-DIMS = 512
-
-
-class Vector(UserDefinedType[str]):
-    """pgvector's type. Values travel as text."""
-
-    cache_ok = True
-
-    def __init__(self, dims: int) -> None:
-        self.dims = dims
-
-    def get_col_spec(self, **_: Any) -> str:
-        return f"vector({self.dims})"
+from schemas.tables.vectors import DIMS, Vector
 
 
 class DocumentRow(Table):

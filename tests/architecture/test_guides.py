@@ -52,6 +52,12 @@ def test_the_manifest_of_the_readme_is_accepted() -> None:
     assert [(d.kind, d.name) for d in accepted.resources] == [("Organization", "shop"), ("Persona", "maya")]
 
 
+def test_the_media_of_the_readme_are_accepted() -> None:
+    documents = manifest.parse(next(block for block in blocks("yaml") if "Album" in block), "README.md")
+    accepted = Manifest.model_validate({"resources": documents})
+    assert [(d.kind, d.name) for d in accepted.resources] == [("Album", "summit"), ("MediaItem", "summit-1")]
+
+
 def test_the_message_of_the_readme_is_accepted() -> None:
     curl = next(block for block in blocks("sh") if block.startswith("curl"))
     body = shlex.split(curl, comments=True)[-1]

@@ -10,8 +10,9 @@ import pytest
 from redis import Redis
 from sqlalchemy import text
 
+from schemas.groups import QueueSettings
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Queue
-from schemas.settings import QueueSettings, Settings
+from schemas.settings import Settings
 from tests.builders_courier import Rows, rows
 from tests.fakes_courier import MemoryCourier
 from workers.adapters.clock import SystemClock

@@ -22,7 +22,7 @@ def test_every_route_is_documented_with_its_key_and_its_refusals() -> None:
             assert operation["description"]
             assert operation.get("security", []) == ([{"key": []}] if guarded else [])
             assert {"401", "429"} & refused.keys() == ({"401", "429"} if guarded else set())
-            assert ("403" in refused) == (guarded or "sig" in _queries(operation))
+            assert ("403" in refused) == (guarded or bool({"sig", "stripe-signature"} & set(_queries(operation))))
             assert "500" in refused
             assert {tuple(response["content"]) for response in refused.values()} == {("application/problem+json",)}
             assert ("404" in refused) or not guarded

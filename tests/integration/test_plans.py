@@ -10,22 +10,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.memory.learning import call_of
+from schemas.catalogue import MediaSearch, Shelf, Viewer
 from schemas.claims import Accepted, Refused, Unknown
-from schemas.decisions import Failure, Parked, Silence, SilenceReason
+from schemas.conversation import BubbleKind
+from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.dry_run import DryRunIn
 from schemas.errors import Code, FailureKind
 from schemas.honesty import Alarm
 from schemas.http import CandidatePatch, MessagePatch
 from schemas.ids import JobId
-from schemas.jobs import Deliver, Learn, Queue
+from schemas.jobs import DelayedSend, Deliver, Learn, Queue
 from schemas.lessons import Fact, Learnt
 from schemas.llm import Reservation, SettledCall, Task
 from schemas.memory import Asker, Passage
+from schemas.payments import Link, Offering, PaymentProvider, PaymentState
+from tests.builders_media import EMBEDDER
+from tests.builders_shop import a_selling_reply, an_offer
 from tests.builders_storage import MODEL, Storage, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
+from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.dispatch import Dispatch
 from workers.adapters.postgres.memory import StoredMemory
+from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.totals import Totals
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.snapshot import Snapshots
@@ -46,6 +53,10 @@ BIG = frozenset(
         "chores",
         "documents",
         "chunks",
+        "media_items",
+        "media_facts",
+        "shown_media",
+        "payments",
     }
 )
 FILL = """
@@ -78,6 +89,21 @@ INSERT INTO documents (org_id, name, persona_id, contact_id, title, language, te
 INSERT INTO chunks (org_id, persona_id, contact_id, message_id, text, config, words, model, embedding)
   SELECT {org}, {persona}, c.contact_id, m.id, 'x', 'french', '', 'm', array_fill(0.04, ARRAY[512])::vector
   FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.author = 'contact' AND m.id % 5 = 0;
+INSERT INTO media_items
+    (org_id, persona_id, name, type, url, price, currency, description, tags, consent, model, embedding)
+  SELECT {org}, {persona} + n % 100, 'ph-' || n, 'photo', 'https://x.example/', CASE WHEN n % 2 = 0 THEN n % 97 + 1 END,
+         CASE WHEN n % 2 = 0 THEN 'EUR' END, 'x', '[]', '"yes"', 'm', CAST(array_fill(1, ARRAY[512]) AS vector)
+  FROM generate_series(1, 10000) AS n;
+INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what)
+  SELECT {org}, id, {persona}, 1 + id % 10000,
+         CASE id % 3 WHEN 0 THEN 'received' WHEN 1 THEN 'offered' ELSE 'bought' END FROM contacts;
+INSERT INTO shown_media (conversation_id, media_id) SELECT id, 1 + id % 10000 FROM conversations;
+INSERT INTO payments
+    (org_id, persona_id, contact_id, conversation_id, offer, media_ids, amount, currency, state, provider, reference,
+     delivery_job_id, paid_at)
+  SELECT {org}, {persona}, contact_id, id, 'o', jsonb_build_array(1 + id % 10000), 5, 'EUR',
+         CASE id % 2 WHEN 0 THEN 'open' ELSE 'paid' END, 'webhook', 'r' || id, CASE id % 2 WHEN 1 THEN id END,
+         clock_timestamp() FROM conversations;
 ANALYZE
 """
 
@@ -149,6 +175,8 @@ async def everything_hot(storage: Storage) -> None:
     await transitions.approve(storage.org, job, "zoe")
     await transitions.cancel(storage.org, job, "zoe")
     await transitions.release("tests")
+    await everything_about_media(storage)
+    await everything_about_payments(storage)
     await storage.say("m-7", conversation="new-1", contact={"id": "f5"})
     await storage.say("m-8", conversation="new-2", contact={"id": "new"})
     await everything_that_closes(storage)
@@ -181,6 +209,45 @@ async def everything_that_is_tried(storage: Storage) -> None:
     for wanted in ({}, {"conversation": "f5"}, {"persona": "maya"}):
         _, _, past = await dry_runs.load(storage.org, DryRunIn.model_validate({"limit": 200, **wanted}))
         assert past
+
+
+async def everything_about_media(storage: Storage) -> None:
+    """Looked for, sent, refused."""
+    await storage.say("m-9", conversation="f6", contact={"id": "f6"})
+    claim = await storage.claim()
+    case = claim.case
+    viewer = Viewer(claim.org, case.persona.id, case.contact.id, claim.conversation)
+    catalogue = StoredCatalogue(storage.database, EMBEDDER)
+    await catalogue.look(MediaSearch(Shelf.PAID, 8, "la mer", opens=True), viewer)
+    found = await catalogue.look(MediaSearch(Shelf.FREE, 8, "la mer"), viewer)
+    await storage.transitions.record(
+        claim, Reply((Bubble(BubbleKind.IMAGE, "", tuple(media.ref for media in found[:1])),))
+    )
+    await storage.make_newest_due()
+    await storage.transitions.settle(await storage.send(), Refused("no", final=True))
+
+
+async def everything_about_payments(storage: Storage) -> None:
+    """Offered, linked, paid, delivered, refunded."""
+    await storage.say("m-10", conversation="f7", contact={"id": "f7"})
+    claim = await storage.claim()
+    case, transitions = claim.case, storage.transitions
+    await StoredShop(storage.database).wares(claim.org, case.persona.id, case.contact.id, ["ph-100"])
+    await transitions.record(claim, a_selling_reply(an_offer("ph-100", price="4.00")))
+    newest = (await storage.row("SELECT max(id) AS id FROM candidates"))["id"]
+    price = CandidatePatch.model_validate({"price": {"amount": "5.00", "currency": "EUR"}})
+    await transitions.edit_candidate(claim.org, newest, price, "zoe")
+    await storage.make_newest_due()
+    taken = await storage.transitions.claim_send(DelayedSend(conversation=claim.conversation, job=claim.job))
+    assert isinstance(taken, Offering)
+    posting = await transitions.leave_linked(taken, Link("https://pay.example/1", "cs_1"))
+    assert posting is not None
+    await transitions.settle(posting, Accepted())
+    payment = await transitions.payment_named(PaymentProvider.WEBHOOK, "cs_1")
+    assert payment == taken.order.payment
+    await transitions.payment(claim.org, payment, PaymentState.PAID, None, "app")
+    await transitions.settle(await storage.send(), Accepted())
+    await transitions.payment(claim.org, payment, PaymentState.REFUNDED, None, "app")
 
 
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:

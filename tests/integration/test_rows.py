@@ -20,8 +20,9 @@ from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceRe
 from schemas.errors import Code, FailureKind
 from schemas.jobs import AutoReply, DelayedSend
 from schemas.speech import SpeechFailed
+from tests.builders_shop import stock
 from tests.builders_storage import a_reply, a_reservation, a_step
-from tests.integration import test_rows_closing
+from tests.integration import test_rows_closing, test_transitions_payment
 from tests.scene import Scene, a_scene
 
 Story = Callable[[Scene], Awaitable[Any]]
@@ -63,7 +64,7 @@ async def test_row(database_url: str, row: Row) -> None:
         assert await row.story(scene) == row.expected
 
 
-ELSEWHERE = {"36": test_rows_closing}
+ELSEWHERE = {"35": test_transitions_payment, "36": test_rows_closing}
 """Rows with a module of their own."""
 
 
@@ -1132,7 +1133,10 @@ async def _(scene: Scene) -> Any:
 @row("edit: the price of what is for sale", (200, "7.50", 422, str(Decimal("7.50"))))
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
-    await scene.one("""UPDATE candidates SET kind = 'payment', price = '{"amount": "9.00", "currency": "EUR"}'""")
+    await stock(scene.one, v_1="9.00")
+    sold = {"price": '{"amount": "9.00", "currency": "EUR"}', "media": '[{"id": "v-1"}]'}
+    set_to = "kind = 'payment', price = CAST(:price AS jsonb), media = CAST(:media AS json)"
+    await scene.one(f"UPDATE candidates SET {set_to}", **sold)
     edited = await scene.edit(1, price={"amount": "7.50", "currency": "EUR"})
     status = scene.answers[-1]
     await scene.edit(1, price={"amount": "7.50", "currency": "USD"})

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from schemas.claims import Accepted, Unknown
 from schemas.http import MessagePatch
 from schemas.jobs import AutoReply, DelayedSend
+from schemas.payments import Link, Offering, PaymentState
+from tests.builders_shop import a_selling_reply, an_offer, stock
 from tests.builders_storage import Storage, a_call, a_reply, a_reservation, a_step, a_storage
 from tests.overheard import overheard
 
@@ -105,6 +107,26 @@ async def send(storage: Storage, hint: DelayedSend) -> None:
     posting = await storage.transitions.claim_send(hint)
     assert posting is not None
     await storage.transitions.settle(posting, Accepted())
+
+
+async def test_a_payment_bubble_and_what_is_paid(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await stock(storage.rows, v_1="10.00")
+        await storage.say()
+        await storage.transitions.record(await storage.claim(), a_selling_reply(an_offer("v-1")))
+        with counted(storage) as taking:
+            taken = await storage.transitions.claim_send(DelayedSend(conversation=1, job=1))
+        assert isinstance(taken, Offering)
+        with counted(storage) as leaving:
+            posting = await storage.transitions.leave_linked(taken, Link("https://pay.example/1"))
+        assert posting is not None
+        await storage.transitions.settle(posting, Accepted())
+        with counted(storage) as paying:
+            await storage.transitions.payment(storage.org, taken.order.payment, PaymentState.PAID, None, "app")
+        with counted(storage) as again:
+            await storage.transitions.payment(storage.org, taken.order.payment, PaymentState.PAID, None, "app")
+
+        assert (len(taking), len(leaving), len(paying), len(again)) == (6, 6, 8, 3)
 
 
 async def test_a_claim_of_a_new_run(database_url: str) -> None:

@@ -13,9 +13,9 @@ from pipelines.llm.models import ANTHROPIC
 from pipelines.ports import ChatModel
 from schemas.decisions import Failure, Parked, Reply
 from schemas.errors import Code, FailureKind, ModelFailure
+from schemas.groups import LlmSettings
 from schemas.ids import CallId
 from schemas.llm import Message, Model, ModelRequest, Stop, Task, Text, ToolCall, ToolSpec, Ttl
-from schemas.settings import LlmSettings
 from tests.builders import a_case, a_resume, settings
 from tests.fakes import HAIKU, MemoryKeep
 from tests.simulator import RunningSimulator, running_simulator

@@ -65,7 +65,7 @@ def show(job: JobId, org: Org = None, as_json: Json = False) -> None:
 
 
 def _page(terminal: "Terminal", job: "JobOut") -> None:
-    from workers.cli.story import cost, traced
+    from workers.cli.story import cost, traced, worded
     from workers.cli.terminal import SIMULATED
 
     if job.simulated:
@@ -76,7 +76,7 @@ def _page(terminal: "Terminal", job: "JobOut") -> None:
     for item in job.trace:
         for line in traced(item):
             terminal.say(line.text, line.style)
-    rows = [(c.id, c.ordinal, c.kind, c.state, c.text, c.due_at, c.reason) for c in job.candidates]
+    rows = [(c.id, c.ordinal, c.kind, c.state, worded(c), c.due_at, c.reason) for c in job.candidates]
     if rows:
         terminal.table(("bubble", "#", "kind", "state", "text", "due", "reason"), rows)
     for event in job.events:

@@ -70,7 +70,13 @@ def _standing(job: JobOut) -> str:
 
 
 def _bubble(candidate: CandidateOut) -> Line:
-    return Line("bubble", f"{candidate.state}: [{candidate.kind}] {candidate.text}")
+    return Line("bubble", f"{candidate.state}: [{candidate.kind}] {worded(candidate)}")
+
+
+def worded(candidate: CandidateOut) -> str:
+    """`[ph-1] for you`: what it shows, and its words."""
+    shown = [f"[{item['id']}]" for item in candidate.media]
+    return " ".join([*shown, candidate.text] if candidate.text else shown)
 
 
 def cost(usage: UsageOut) -> str:

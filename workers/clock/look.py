@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Protocol
 
 from pipelines.ports import Clock, Courier
+from schemas.groups import QueueSettings
 from schemas.jobs import Queue
-from schemas.settings import QueueSettings
 from workers.adapters.postgres.dispatch import QUEUES, Admitted, Ahead
 from workers.adapters.redis.board import Board, RedisAway
 from workers.clock.unbroken import Unbroken

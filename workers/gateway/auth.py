@@ -6,8 +6,8 @@ from typing import Any, Protocol, TypeVar
 
 from schemas.access import Caller, KnownKey, Role
 from schemas.errors import Forbidden, Invalid, NotFound, RateLimited, Unauthenticated
+from schemas.groups import GatewaySettings
 from schemas.ids import KeyId, OrgId
-from schemas.settings import GatewaySettings
 
 ORGANIZATION = "X-Organization"
 _MANY = 10_000

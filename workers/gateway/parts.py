@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workers.adapters.files.signed import SignedFiles
+from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.keys import Keys
 from workers.adapters.postgres.provision import Provision
@@ -14,9 +15,11 @@ from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.jobs import Jobs
+from workers.adapters.postgres.views.payments import Payments
 from workers.gateway.auth import Guard
 
 if TYPE_CHECKING:
+    from workers.adapters.payments.stripe import StripeEvents
     from workers.gateway.checkup import Doctor
 
 Probe = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -31,6 +34,7 @@ class Parts:
     provision: Provision
     conversations: Conversations
     jobs: Jobs
+    payments: Payments
     dead_letters: DeadLetters
     files: SignedFiles
     explain: Explain
@@ -38,3 +42,7 @@ class Parts:
     counter: Counter
     redis: Probe
     doctor: "Doctor"
+    page: PracticePage | None = None
+    """Where no money moves; None: payments are real, and there is no such page."""
+    stripe: "StripeEvents | None" = None
+    """None: Stripe's word is not asked for here."""

@@ -2,15 +2,17 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.ports import Clock, Courier, Embedder
 from schemas.jobs import Hint
+from schemas.payments import PaymentProvider
 from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
 from workers.adapters.embeddings import BuiltInEmbedder
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
+from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.keys import Keys
@@ -23,6 +25,7 @@ from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
+from workers.adapters.postgres.views.payments import Payments
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
@@ -30,6 +33,9 @@ from workers.gateway.auth import Guard
 from workers.gateway.checkup import Doctor
 from workers.gateway.parts import Parts, Probe
 from workers.runtime.addresses import database_address, redis_address
+
+if TYPE_CHECKING:
+    from workers.adapters.payments.stripe import StripeEvents
 
 
 class NoCourier:
@@ -78,6 +84,7 @@ def assemble(
         provision=Provision(database, embedder),
         conversations=Conversations(snapshots, files.signer, settings.simulator),
         jobs=Jobs(snapshots, files.signer, settings.simulator),
+        payments=Payments(snapshots),
         dead_letters=DeadLetters(snapshots),
         files=files,
         explain=Explain(snapshots),
@@ -85,4 +92,22 @@ def assemble(
         counter=Counter(database),
         redis=redis,
         doctor=Doctor(settings, Health(snapshots), redis),
+        page=_page(settings, secret),
+        stripe=_stripe(settings),
     )
+
+
+def _page(settings: Settings, secret: InstallationSecret) -> PracticePage | None:
+    if settings.payment_provider is not PaymentProvider.TEST:
+        return None
+    return PracticePage(secret, settings.public_url)
+
+
+def _stripe(settings: Settings) -> "StripeEvents | None":
+    secret = settings.payments.stripe_webhook_secret
+    if secret is None:
+        return None
+    # 1.3 s and 80 MB: only where it is used.
+    from workers.adapters.payments.stripe import StripeEvents  # noqa: PLC0415
+
+    return StripeEvents(secret.get_secret_value())

@@ -8,10 +8,14 @@ from pipelines.autoreply.prompts.persona import language_name
 from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.text import storable
+from schemas.catalogue import Had, MediaFact, MediaHistory
 from schemas.conversation import Case, Trigger
 from schemas.strategy import NO_STRATEGY, Resolved
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+TOLD = 8
+"""Of each kind."""
+
 _ANSWER = "Reply to the messages above that have no reply yet."
 _TASKS = {
     Trigger.FOLLOW_UP: "The contact has not written since. Get back in touch, lightly, without reproach.",
@@ -30,12 +34,29 @@ def context_block(case: Case, zone: ZoneInfo, strategy: Resolved = NO_STRATEGY) 
         lines.append(f"Language of the contact: {language_name(language.tag)}")
     if case.contact.profile:
         lines.append("Profile of the contact:\n" + wrapped(Source.PROFILE, profile_text(case)))
+    lines += _dealings(case.media)
     if case.plan:
         lines.append(f"[PLAN] {neutralised(case.plan)}")
     if case.instruction:
         lines.append(f"Instruction of the team for this reply: {neutralised(case.instruction)}")
     lines.append(_TASKS.get(case.trigger, _ANSWER))
     return "<run_context>\n" + "\n".join(lines) + "\n</run_context>"
+
+
+def _dealings(history: MediaHistory) -> list[str]:
+    """One line of each kind there is: media by their ids, the newest first, with what was asked for each."""
+    bought = {fact.media for fact in history.of(Had.BOUGHT)}
+    told = (
+        ("Offered, not bought", [fact for fact in history.of(Had.OFFERED) if fact.media not in bought]),
+        ("Bought", history.of(Had.BOUGHT)),
+        ("Sent for free", history.of(Had.RECEIVED)),
+    )
+    return [f"{label}: {'; '.join(dict.fromkeys(map(_deal, facts[:TOLD])))}" for label, facts in told if facts]
+
+
+def _deal(fact: MediaFact) -> str:
+    price = "" if fact.price is None else f" for {fact.price}"
+    return f"{fact.media}{price} ({fact.at:%Y-%m-%d})"
 
 
 def profile_text(case: Case) -> str:

@@ -1,11 +1,12 @@
 """The reviewer's own short prompt: never the agent's, so that it judges the text and not the intention."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
+from schemas.catalogue import Media
 from schemas.conversation import Author, Case
 from schemas.decisions import Bubble
 from schemas.strategy import NO_STRATEGY, Resolved
@@ -69,14 +70,30 @@ SCHEMA: dict[str, Any] = {
 _SPEAKERS = {Author.CONTACT: "contact", Author.AI: "persona", Author.OPERATOR: "persona (a person)"}
 
 
-def question(case: Case, profile: str, bubbles: Iterable[Bubble], strategy: Resolved = NO_STRATEGY) -> str:
-    """What the reviewer is asked: profile, messages, candidates. What the team's strategy says counts as given."""
+def question(
+    case: Case,
+    profile: str,
+    bubbles: Iterable[Bubble],
+    shown: Mapping[str, Media],
+    strategy: Resolved = NO_STRATEGY,
+) -> str:
+    """What the reviewer is asked: profile, messages, candidates. `shown` are the media that the run has seen; what the
+    team's strategy says counts as given."""
     parts = [wrapped(Source.PROFILE, profile)] if profile else []
     parts += ["\n".join(lines)] if (lines := strategy_lines(strategy, for_agent=False)) else []
     parts.append("Newest messages:\n" + _messages(case))
-    candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} for n, b in enumerate(bubbles)]
+    candidates = [_candidate(n, bubble, shown) for n, bubble in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))
     return "\n\n".join(parts)
+
+
+def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, Any]:
+    """Of photos and videos, also what is to be seen on them; of what is for sale, the price beside the link."""
+    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": bubble.text}
+    if bubble.price is not None:
+        candidate |= {"sells": [media.id for media in bubble.media], "price": str(bubble.price)}
+    told = [neutralised(shown[media.id].description) for media in bubble.media if media.id in shown]
+    return candidate | ({"shows": told} if told else {})
 
 
 def _messages(case: Case) -> str:

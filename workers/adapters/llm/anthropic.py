@@ -9,8 +9,8 @@ from anthropic import AnthropicError, AsyncAnthropic, Timeout
 from pipelines.llm.dialects.anthropic import from_wire, to_wire
 from pipelines.ports import Clock
 from schemas.errors import FailureKind, ModelFailure
+from schemas.groups import LlmSettings
 from schemas.llm import ModelAnswer, ModelRequest
-from schemas.settings import LlmSettings
 from workers.adapters.llm.classify import classify, of_error_body
 
 CALL_HEADER = "x-replique-call"

@@ -3,22 +3,26 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pipelines.autoreply.honesty import claims_to_be_human
 from pipelines.delivery.edited import edited
 from pipelines.delivery.ordering import Place, Waiting, closed_up, moved, place_of, room
+from pipelines.selling import exact, listed, unasked, unsellable
 from schemas.channels import Channel
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind
 from schemas.errors import Code, Conflict, Invalid, NotFound
-from schemas.http import CandidatePatch
+from schemas.http import CandidatePatch, PriceIn
 from schemas.ids import CandidateId, JobId, OrgId, reference
 from schemas.jobs import DelayedSend
+from schemas.money import Price
 from workers.adapters.postgres import endings
 from workers.adapters.postgres.audit import note
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import Job, read_or_refuse, send_away, successor, tell, too_late
 from workers.adapters.postgres.locks import Locked, lock_of_job
+from workers.adapters.postgres.shop import wares_for
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 _WAITING = (CandidateState.HELD, CandidateState.PREPARING)
@@ -29,7 +33,7 @@ SELECT k.job_id, k.org_id, k.kind, k.text, j.code, COALESCE(o.spec #>> '{webhook
 FROM candidates k JOIN jobs j ON j.id = k.job_id JOIN organizations o ON o.id = k.org_id WHERE k.id = :candidate
 """)
 _BUBBLES = sql("""
-SELECT id, kind, state, ordinal, version, price, left_at FROM candidates WHERE job_id = :job ORDER BY ordinal, id
+SELECT id, kind, state, ordinal, version, media, price, left_at FROM candidates WHERE job_id = :job ORDER BY ordinal, id
 """)
 
 # Speech was made of the words: other words, and it is made again.
@@ -106,7 +110,7 @@ async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch
     place = await _place(tx, reply, patch.ordinal)
     stays = patch.ordinal is None and len(texts) < 2
     places = [] if stays else moved(reply.waiting, reply.first, candidate, place, len(texts) or 1)
-    price = _price(reply.own, patch)
+    price = await _price(tx, reply, patch.price)
     words = texts[0] if texts else None
     await tx.run(_EDIT, candidate=candidate, version=reply.own.version, text=words, price=price)
     await _move(tx, places)
@@ -161,6 +165,8 @@ async def _changeable(tx: Transaction, about: Row, candidate: CandidateId) -> _R
         raise await too_late(tx, job, state=own.state if own.state not in _WAITING else None)
     if own.kind == BubbleKind.NOTICE:
         raise Conflict("a notice can be neither edited nor dropped", state=own.state)
+    if not job.replies:
+        raise Conflict("what was paid for is delivered as it is", state=own.state)
     return _Reply(conversation, job, bubbles, own)
 
 
@@ -184,14 +190,23 @@ async def _place(tx: Transaction, reply: _Reply, to: int | None) -> int:
     return to
 
 
-def _price(own: Row, patch: CandidatePatch) -> str | None:
-    if patch.price is None:
+async def _price(tx: Transaction, reply: _Reply, wanted: PriceIn | None) -> str | None:
+    """Within floor and ceiling of what the media cost now, as for the agent."""
+    own = reply.own
+    if wanted is None:
         return None
-    if own.price is None:
+    if own.price is None or not own.media:
         raise _invalid("price", "this bubble is not for sale")
-    if own.price["currency"] != patch.price.currency:
+    if own.price["currency"] != wanted.currency:
         raise _invalid("price.currency", f"it is sold in {own.price['currency']}")
-    return json.dumps(patch.price.model_dump())
+    names = [item["id"] for item in own.media]
+    wares = await wares_for(tx, reply.conversation, names)
+    if why := unsellable(names, wares):
+        raise _invalid("price", why)
+    price = Price(Decimal(wanted.amount), wanted.currency)
+    if why := unasked(price, listed([wares[name] for name in names]), reply.conversation.persona.spec.prices):
+        raise _invalid("price.amount", why)
+    return json.dumps({"amount": str(exact(price).amount), "currency": price.currency})
 
 
 def _invalid(field: str, sentence: str) -> Invalid:

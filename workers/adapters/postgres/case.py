@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 
 from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
+from schemas.money import Price
+from workers.adapters.postgres import media_seen, money_seen
 from workers.adapters.postgres.answered import answered
 from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
@@ -42,14 +45,14 @@ _RULES_BEFORE = """(
 )"""
 
 CONTACT = f"""ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, ct.cleared_at,
-{_VOCALS_TODAY} AS vocals_today, {_RULES_BEFORE} AS rules_before"""
+{_VOCALS_TODAY} AS vocals_today, {_RULES_BEFORE} AS rules_before, {media_seen.MEDIA}, {money_seen.MONEY}"""
 """Columns of the contact `ct` that `load` needs in its row, read beside the job `j`."""
 
 SENT_KEPT = 200
 
 # What no prompt holds takes no place: system lines, notices, messages without a word.
 _TURNS = sql(f"""
-SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq
+SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq, k.media, k.price
 FROM messages m
 LEFT JOIN candidates k ON k.id = m.candidate_id
 WHERE m.conversation_id = :conversation AND m.deleted_at IS NULL AND m.author <> 'system' AND m.kind <> 'notice'
@@ -92,12 +95,14 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         turns=tuple(_turn(row, covered) for row in turns if row.position >= first),
         plan=conversation.plan,
         instruction=look.instruction,
-        sent_texts=tuple(row.text for row in reversed(sent) if row.kind != BubbleKind.NOTICE),
+        sent_texts=tuple(row.text for row in reversed(sent) if row.text and row.kind != BubbleKind.NOTICE),
         replies_last_minute=_recent_replies(sent, conversation),
         paused_until=conversation.paused_until,
         vocals_today=look.vocals_today,
         strategy=strategy,
         standing_rules=tuple(rule["rule"] for rule in look.rules_before or () if rule.get("standing")),
+        money=money_seen.money(look, conversation.organization.spec.currency),
+        media=media_seen.history(look),
     )
 
 
@@ -110,6 +115,8 @@ def _turn(row: Row, covered: int) -> Turn:
         kind=BubbleKind(row.kind),
         attachments=tuple(Attachment(item["type"], item["url"]) for item in row.attachments or ()),
         candidate=None if row.candidate_id is None else CandidateId(row.candidate_id),
+        media=tuple(item["id"] for item in row.media or ()),
+        price=None if row.price is None else Price(Decimal(row.price["amount"]), row.price["currency"]),
         answered=row.author != Author.CONTACT or row.seq <= covered,
     )
 

@@ -13,6 +13,7 @@ from schemas.documents import KnowledgeDocument
 from schemas.errors import Invalid
 from schemas.memory import Passage
 from workers.adapters.postgres.audit import write_audit
+from workers.adapters.postgres.vectors import as_vector
 
 EVERYONE = 0
 """In the place of a persona or a contact: whoever it is."""
@@ -113,11 +114,6 @@ class Shelf:
         if found.erased:
             raise _invalid(f"{place}contact", f"the contact {name!r} was erased: nothing about them is kept")
         return int(found.id)
-
-
-def as_vector(numbers: Sequence[float]) -> str:
-    """As pgvector reads one."""
-    return "[" + ",".join(f"{number:.7g}" for number in numbers) + "]"
 
 
 def _invalid(field: str, message: str) -> Invalid:

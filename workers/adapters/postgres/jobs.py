@@ -53,7 +53,7 @@ class Job:
 
     @property
     def replies(self) -> bool:
-        """False for what is owed whatever the contact says next, and so answers nothing: a closing notice."""
+        """False for what is owed whatever the contact says next, and so answers nothing (notices, purchases)."""
         return self.kind != "delivery"
 
     @classmethod
@@ -124,6 +124,8 @@ WITH ended AS (
   RETURNING id
 ), unsaid AS (
   DELETE FROM messages WHERE candidate_id IN (SELECT candidate_id FROM stopped)
+), unseen AS (
+  DELETE FROM media_facts WHERE candidate_id IN (SELECT candidate_id FROM stopped)
 ), told AS ({EVENT.format(of="ended", frm=":from", to=":to")})
 SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM recalled) AS recalled
 """)

@@ -17,9 +17,9 @@ from schemas.lessons import Heard, Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation, SettledCall
 from schemas.memory import Asker
 from workers.adapters.postgres import ledger
-from workers.adapters.postgres.documents import as_vector
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
+from workers.adapters.postgres.vectors import as_vector
 
 MOST_HEARD = 60
 """Messages of one lesson; the rest is the next one's."""

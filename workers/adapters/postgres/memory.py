@@ -7,7 +7,7 @@ from pipelines.ports import Embedder
 from pipelines.text import fold
 from schemas.memory import Asker, Found, Recalled
 from workers.adapters.postgres.database import Database
-from workers.adapters.postgres.documents import as_vector
+from workers.adapters.postgres.vectors import as_vector
 
 DEPTH = 20
 """How many of each kind are ranked together."""

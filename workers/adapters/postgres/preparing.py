@@ -1,6 +1,6 @@
-"""A voice bubble is taken to be spoken, and what becomes of it when that does not end in audio.
+"""A voice bubble is taken to be spoken, a payment bubble to get its link, and what becomes of it when that fails.
 
-Between the window and the post a voice bubble is `preparing`: seconds in which the contact may write and an operator
+Between the window and the post such a bubble is `preparing`: seconds in which the contact may write and an operator
 may edit, hold or cancel. So it has not left yet, and its job is leased like a run's.
 """
 
@@ -18,8 +18,11 @@ from workers.adapters.postgres.webhooks import insert_for
 MAX_TRIES = 3
 """Failed attempts, or deaths of the worker, after which a person is asked."""
 
+_MAKING = {Code.SPEECH: "it was spoken", Code.PAYMENT_LINK: "its link was made"}
+_FAILED = {Code.SPEECH: "speech_failed", Code.PAYMENT_LINK: "link_failed", Code.MEDIA: "media_not_sendable"}
+
 NO_COMPLAINT = "code = NULL, reason = NULL, attention = NULL"
-"""A job that was held because its speech had failed goes on: approved, or released."""
+"""A job that was held because its speech or link had failed goes on: approved, or released."""
 
 _TAKE = sql(f"""
 WITH job AS (
@@ -62,10 +65,32 @@ SELECT id FROM job
 
 
 async def take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Preparing | None:
-    """`held` to `preparing`. None: its worker has died so often that a person is asked first."""
+    """`held` to `preparing`, to be spoken. None: a person is asked first."""
     candidate = CandidateId(look.candidate)
+    fence = await lease(tx, conversation, job, candidate, Code.SPEECH)
+    if fence is None:
+        return None
+    spec = conversation.persona.spec
+    return Preparing(
+        job=job.id,
+        conversation=conversation.id,
+        org=conversation.org,
+        fence=fence,
+        candidate=candidate,
+        version=look.version,
+        text=look.text,
+        voice=spec.voice,
+        language=spec.language or look.locale or conversation.organization.spec.locale,
+        consented=bool(spec.voice_consent_record),
+    )
+
+
+async def lease(tx: Transaction, conversation: Locked, job: Job, candidate: CandidateId, code: Code) -> int | None:
+    """`held` to `preparing`, under the fence that is answered. None: its worker has died so often that a person is
+    asked first; `code` says what was being made."""
     if job.crashes >= MAX_TRIES:
-        await ask(tx, conversation, job, candidate, f"its worker died {job.crashes} times while it was spoken")
+        sentence = f"its worker died {job.crashes} times while {_MAKING[code]}"
+        await ask(tx, conversation, job, candidate, code, sentence)
         return None
     row = await tx.the(
         _TAKE,
@@ -81,19 +106,8 @@ async def take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Pr
         facts=facts(candidate=candidate),
         **{"from": job.state.value},
     )
-    spec = conversation.persona.spec
-    return Preparing(
-        job=job.id,
-        conversation=conversation.id,
-        org=conversation.org,
-        fence=row.fence,
-        candidate=candidate,
-        version=look.version,
-        text=look.text,
-        voice=spec.voice,
-        language=spec.language or look.locale or conversation.organization.spec.locale,
-        consented=bool(spec.voice_consent_record),
-    )
+    fence: int = row.fence
+    return fence
 
 
 async def put_back(
@@ -116,21 +130,29 @@ async def put_back(
 
 
 async def failed(
-    tx: Transaction, conversation: Locked, job: Job, candidate: CandidateId, sentence: str, again: float | None
+    tx: Transaction,
+    conversation: Locked,
+    job: Job,
+    candidate: CandidateId,
+    code: Code,
+    sentence: str,
+    again: float | None,
 ) -> None:
     """One attempt failed. `again`: seconds to wait at least; None: another attempt would fail alike."""
     tries = job.tries + 1
     if again is None or tries >= MAX_TRIES:
-        await ask(tx, conversation, job, candidate, sentence)
+        await ask(tx, conversation, job, candidate, code, sentence)
         return
     pause = next_attempt_seconds(tries, again, tx.chance())
-    await put_back(tx, conversation, job, candidate, "speech_failed", pause=pause, tries=tries)
+    await put_back(tx, conversation, job, candidate, _FAILED[code], pause=pause, tries=tries)
 
 
-async def ask(tx: Transaction, conversation: Locked, job: Job, candidate: CandidateId, sentence: str) -> None:
+async def ask(
+    tx: Transaction, conversation: Locked, job: Job, candidate: CandidateId, code: Code, sentence: str
+) -> None:
     """Row 29: the reply is held without a countdown and a person is told; approving it tries again."""
     reason = storable(sentence)
-    body = bodies.attention_raised(job.id, conversation.name, Code.SPEECH, reason, conversation.now)
+    body = bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now)
     await tx.one(
         _ASK,
         org=conversation.org,
@@ -138,11 +160,11 @@ async def ask(tx: Transaction, conversation: Locked, job: Job, candidate: Candid
         job=job.id,
         fence=job.fence,
         candidate=candidate,
-        code=Code.SPEECH.value,
+        code=code.value,
         reason=reason,
         body=body,
         who="worker",
-        why="speech_failed",
-        facts=facts(candidate=candidate, code=Code.SPEECH.value),
+        why=_FAILED[code],
+        facts=facts(candidate=candidate, code=code.value),
         **{"from": job.state.value},
     )

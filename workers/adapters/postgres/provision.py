@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,11 +24,13 @@ from schemas.resources import (
     stored,
 )
 from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_VERSION
+from schemas.showcase import AlbumDocument, MediaDocument
 from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.documents import KNOWN, ChangedMeanwhile, Ready, Shelf
 from workers.adapters.postgres.provision_strategy import apply_strategy
+from workers.adapters.postgres.showcase import MeantOtherwise, Showcase, Vectors, meanings
 
 _NEW_ORGANIZATION = text(
     "INSERT INTO organizations (name, spec) VALUES (:name, CAST(:spec AS jsonb)) ON CONFLICT (name) DO NOTHING "
@@ -48,6 +51,10 @@ _CHANGE_PERSONA = text(
 )
 
 Spec = dict[str, Any]
+Results = dict[tuple[str, str], Change]
+"""By kind and name."""
+
+DocumentT = TypeVar("DocumentT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +81,20 @@ class Provision:
         _refuse_twins(manifest)
         refuse_unacceptable(manifest)
         while True:
-            ready = await self._prepared(organization, _documents(manifest))
+            media = of_kind(manifest, MediaDocument).values()
+            ready = await self._prepared(organization, of_kind(manifest, KnowledgeDocument).values())
+            vectors = await meanings(self._db, self._embedder, organization, media)
             try:
-                results = await self._write(organization, manifest, who, ready)
-            except ChangedMeanwhile:
+                results = await self._write(organization, manifest, who, ready, vectors)
+            except (ChangedMeanwhile, MeantOtherwise):
                 continue
             applied = [
-                Applied(kind=item.kind, name=item.name, result=result)
-                for item, result in zip(manifest.resources, results, strict=True)
+                Applied(kind=item.kind, name=item.name, result=results[item.kind, item.name])
+                for item in manifest.resources
             ]
             return ApplyOut(organization=organization, resources=applied)
 
-    async def _prepared(self, organization: str, documents: Sequence[KnowledgeDocument]) -> Mapping[str, Ready]:
+    async def _prepared(self, organization: str, documents: Collection[KnowledgeDocument]) -> Mapping[str, Ready]:
         """By name. Embedding takes as long as a text is, so no transaction is open, and only what changed is done."""
         if not documents:
             return {}
@@ -103,23 +112,31 @@ class Provision:
         pieces = await asyncio.to_thread(passages, document.text)
         return await prepared(self._embedder, pieces, document.title)
 
-    async def _write(self, organization: str, manifest: Manifest, who: str, ready: Mapping[str, Ready]) -> list[Change]:
-        """One transaction; the results in the order of the manifest."""
+    async def _write(
+        self, organization: str, manifest: Manifest, who: str, ready: Mapping[str, Ready], vectors: Vectors
+    ) -> Results:
+        """One transaction. Whom something belongs to comes before it, wherever it stands in the manifest."""
         own = next((document for document in manifest.resources if isinstance(document, OrganizationDocument)), None)
-        personas = [document for document in manifest.resources if isinstance(document, PersonaDocument)]
+        personas = list(of_kind(manifest, PersonaDocument).values())
+        albums, media = of_kind(manifest, AlbumDocument), of_kind(manifest, MediaDocument)
         async with self._db.transaction() as connection:
             org, result = await _organization(connection, organization, own, who)
-            results = await _personas(Batch(connection, org, who), personas)
+            results: Results = {("Organization", organization): result}
+            results |= await _personas(Batch(connection, org, who), personas)
+            showcase = Showcase(connection, org, who, self._embedder.name)
+            results |= {("Album", name): change for name, change in (await showcase.put_albums(albums)).items()}
+            shown = await showcase.put_media(media, vectors)
+            await showcase.albums_hold_together(albums)
+            results |= {("MediaItem", name): change for name, change in shown.items()}
             shelf = Shelf(connection, org, who, self._embedder.name)
-            for n, item in enumerate(manifest.resources):
-                if isinstance(item, KnowledgeDocument):
-                    results[item.kind, item.name] = await shelf.put(item, ready[item.name], f"resources.{n}.")
-            results |= await apply_strategy(connection, org, who, manifest)
-            return [result if item is own else results[item.kind, item.name] for item in manifest.resources]
+            for place, item in of_kind(manifest, KnowledgeDocument).items():
+                results[item.kind, item.name] = await shelf.put(item, ready[item.name], place)
+            return results | await apply_strategy(connection, org, who, manifest)
 
 
-def _documents(manifest: Manifest) -> list[KnowledgeDocument]:
-    return [item for item in manifest.resources if isinstance(item, KnowledgeDocument)]
+def of_kind(manifest: Manifest, kind: type[DocumentT]) -> dict[str, DocumentT]:
+    """Documents by their place in the request."""
+    return {f"resources.{n}.": item for n, item in enumerate(manifest.resources) if isinstance(item, kind)}
 
 
 def organization_of(named: str | None, manifest: Manifest) -> str:

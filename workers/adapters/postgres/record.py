@@ -1,6 +1,8 @@
 """What a run decided is kept, if it still holds: decided again under the lock, against what the contact wrote since."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from pipelines.delivery import notice, window
 from pipelines.text import storable
@@ -43,9 +45,11 @@ WITH held AS (
   WHERE id = :job AND fence = :fence AND state = 'running'
   RETURNING id, due_at, dispatched_at
 ), drafted AS (
-  INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text)
-  SELECT :org, :job, :conversation, b.ordinal - 1, b.kind, 'held', b.text
-  FROM unnest(CAST(:kinds AS text[]), CAST(:texts AS text[])) WITH ORDINALITY AS b (kind, text, ordinal)
+  INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text, media, price)
+  SELECT :org, :job, :conversation, b.ordinal - 1, b.kind, 'held', b.text, CAST(b.media AS json),
+         CAST(b.price AS jsonb)
+  FROM unnest(CAST(:kinds AS text[]), CAST(:texts AS text[]), CAST(:media AS text[]), CAST(:prices AS text[]))
+       WITH ORDINALITY AS b (kind, text, media, price, ordinal)
   WHERE EXISTS (SELECT 1 FROM held)
 ), planned AS (
   UPDATE conversations SET plan = :plan WHERE id = :conversation AND CAST(:plan AS text) IS NOT NULL
@@ -148,6 +152,8 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         rules=steps.outcomes(reply.strategy),
         kinds=[bubble.kind.value for bubble in bubbles],
         texts=[bubble.text for bubble in bubbles],
+        media=[_media(bubble) for bubble in bubbles],
+        prices=[_price(bubble) for bubble in bubbles],
         trace=steps.traced(reply.trace),
         fast=waits.seconds == 0 and not waits.draft,
         cap=conversation.organization.spec.limits.in_flight,
@@ -162,12 +168,22 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
 
 def _with_notice(conversation: Locked, look: Row, bubbles: Sequence[Bubble]) -> tuple[list[Bubble], str | None]:
     """The bubbles as they are stored, the notice first when it is due; and what the event says of it."""
-    stored = [Bubble(bubble.kind, storable(bubble.text)) for bubble in bubbles]
+    stored = [Bubble(bubble.kind, storable(bubble.text), bubble.media, bubble.price) for bubble in bubbles]
     if not notice.is_due(conversation.persona.spec.disclosure, look.noticed_at, conversation.now):
         return stored, None
     words = _notice(conversation, look.locale)
     told = facts(notice=words.version, language=words.language)
     return [Bubble(BubbleKind.NOTICE, words.text), *stored], told
+
+
+def _media(bubble: Bubble) -> str | None:
+    """As the receiver will be told of them; looked up again when the bubble leaves."""
+    return json.dumps([asdict(media) for media in bubble.media]) if bubble.media else None
+
+
+def _price(bubble: Bubble) -> str | None:
+    price = bubble.price
+    return None if price is None else facts(amount=str(price.amount), currency=price.currency)
 
 
 def _notice(conversation: Locked, contact_locale: str | None) -> notice.Notice:

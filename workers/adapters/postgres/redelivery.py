@@ -52,10 +52,11 @@ SELECT dispatched_at IS NOT NULL AS dispatched FROM again
 
 
 async def deliver_again(tx: Transaction, conversation: Locked, job: Job, who: str) -> None:
-    """Row 25. Refused when the reply is old news: the contact or a person wrote since."""
-    if conversation.inbound_seq != job.seq or conversation.operator_seq >= job.seq:
+    """Row 25. Refused when a reply is old news: the contact or a person wrote since. What is owed never is."""
+    went_on = conversation.inbound_seq != job.seq or conversation.operator_seq >= job.seq
+    if job.replies and went_on:
         raise await too_late(tx, job, reason="the conversation went on")
-    if conversation.paused:
+    if job.replies and conversation.paused:
         raise await too_late(tx, job, reason="paused")
     cap = conversation.organization.spec.limits.in_flight
     await tx.run(_HELD_AGAIN, job=job.id)

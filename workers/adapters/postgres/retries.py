@@ -28,6 +28,10 @@ SELECT {CONTACT_FLAGS}, (SELECT code FROM jobs WHERE id = :job) AS code,
 FROM contacts ct WHERE ct.id = :contact
 """)
 
+_REFUNDED = sql("""
+SELECT EXISTS (SELECT 1 FROM payments WHERE delivery_job_id = :job AND state = 'refunded') AS refunded
+""")
+
 _AGAIN = sql(f"""
 WITH again AS (
   UPDATE jobs
@@ -53,6 +57,8 @@ async def regenerate(tx: Transaction, org: OrgId | None, job_id: JobId, who: str
     """Row 23: what was drafted is recalled, the job is thought through again for all the contact has said."""
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
+    if not job.replies:
+        raise await too_late(tx, job, reason="it answers nothing")
     look = await look_at(tx, conversation, job)
     if job.state is not JobState.HELD:
         await must_be_free(tx, conversation, job, look)
@@ -67,6 +73,11 @@ async def retry(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> 
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
     look = await look_at(tx, conversation, job)
+    if not job.replies:
+        await _owed_still(tx, conversation, job, look)
+        await redelivery.deliver_again(tx, conversation, job, who)
+        await note_job(tx, conversation.org, who, "job.retried", job.id, code=look.code)
+        return
     await must_be_free(tx, conversation, job, look)
     if job.state is JobState.FAILED and look.code == Code.DELIVERY:
         await redelivery.deliver_again(tx, conversation, job, who)
@@ -75,6 +86,14 @@ async def retry(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> 
     else:
         await _again(tx, conversation, job, Trigger.RETRY, who, None)
     await note_job(tx, conversation.org, who, "job.retried", job.id, code=look.code)
+
+
+async def _owed_still(tx: Transaction, conversation: Locked, job: Job, look: Row) -> None:
+    """Its delivery was given up, and nobody has taken the money back since."""
+    if job.state is not JobState.FAILED or look.code != Code.DELIVERY:
+        raise await too_late(tx, job)
+    if (await tx.the(_REFUNDED, job=job.id)).refunded:
+        raise await too_late(tx, job, reason="refunded")
 
 
 async def look_at(tx: Transaction, conversation: Locked, job: Job) -> Row:

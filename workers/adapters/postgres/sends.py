@@ -2,19 +2,22 @@
 
 A text bubble leaves here, in one transaction with the claim: its body frozen, its delivery leased to this worker, its
 line in the conversation. From then on it is delivered or given up. A voice bubble is taken to be spoken first
-(`preparing.py`), and leaves when its audio is there (`spoken.py`).
+(`preparing.py`), and leaves when its audio is there (`spoken.py`); a payment bubble waits for its link
+(`offering.py`).
 """
 
 from dataclasses import asdict, dataclass
 
-from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, audio, message_send
+from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, Sale, audio, message_send
+from pipelines.delivery.media import Checked, first_fault, told
 from schemas.claims import CandidateState, JobState, Posting, Preparing
 from schemas.conversation import BubbleKind, HandledBy
 from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
+from schemas.payments import Offering
 from schemas.speech import Recording
-from workers.adapters.postgres import endings, failures, preparing, quiet_hours
+from workers.adapters.postgres import checked, endings, failures, offering, preparing, quiet_hours
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -23,8 +26,8 @@ from workers.adapters.postgres.webhooks import endpoint_of
 _LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
-       k.state AS bubble_state, ct.locale,
-       k.kind = 'notice' AND j.kind <> 'delivery' AND ct.noticed_at > k.created_at AS noticed
+       k.state AS bubble_state, k.media AS sold, k.price, ct.locale,
+       k.kind = 'notice' AND j.kind <> 'delivery' AND ct.noticed_at > k.created_at AS noticed, {checked.MEDIA}
 FROM jobs j
 JOIN contacts ct ON ct.id = :contact
 LEFT JOIN deliveries d ON d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
@@ -60,7 +63,7 @@ WITH job AS (
   RETURNING id
 ), bubble AS (
   UPDATE candidates SET state = 'leaving', left_seq = :seq, left_at = clock_timestamp(),
-                        audio = CAST(:audio AS jsonb)
+                        audio = CAST(:audio AS jsonb), media = coalesce(CAST(:media AS json), media)
   WHERE id = :candidate AND version = :version AND state = :was AND EXISTS (SELECT 1 FROM job)
   RETURNING id
 ), posting AS (
@@ -72,8 +75,12 @@ WITH job AS (
   FROM bubble
   RETURNING id, webhook_id
 ), said AS (
-  INSERT INTO messages (org_id, conversation_id, author, position, kind, text, candidate_id, job_id)
-  SELECT :org, :conversation, 'ai', :position, :kind, :text, id, :job FROM bubble
+  INSERT INTO messages (org_id, conversation_id, author, position, kind, text, attachments, candidate_id, job_id)
+  SELECT :org, :conversation, 'ai', :position, :kind, :text, CAST(:attachments AS json), id, :job FROM bubble
+), had AS (
+  INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what, candidate_id, job_id)
+  SELECT :org, :contact, :persona, free.id, 'received', bubble.id, :job
+  FROM bubble CROSS JOIN unnest(CAST(:free AS bigint[])) AS free (id)
 ), counted AS (
   UPDATE conversations SET last_position = :position WHERE id = :conversation AND EXISTS (SELECT 1 FROM bubble)
 ), told AS ({EVENT.format(of="job", frm=":from", to="'sending'")})
@@ -92,15 +99,18 @@ class Next:
     version: int
     state: CandidateState
     recording: Recording | None = None
+    media: tuple[Checked, ...] = ()
+    sale: Sale | None = None
 
     @classmethod
-    def of(cls, look: Row, recording: Recording | None = None) -> "Next":
+    def of(cls, look: Row, recording: Recording | None = None, sale: Sale | None = None) -> "Next":
         state = CandidateState(look.bubble_state)
         kind = BubbleKind(look.kind)
-        return cls(CandidateId(look.candidate), look.ordinal, kind, look.text, look.version, state, recording)
+        candidate, media = CandidateId(look.candidate), checked.of(look)
+        return cls(candidate, look.ordinal, kind, look.text, look.version, state, recording, media, sale)
 
 
-async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | None:
+async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Offering | None:
     """Rows 26 to 28. None: not due, not allowed any more, or nothing left to send."""
     conversation = await lock(tx, hint.conversation)
     look = await look_at(tx, conversation, hint.job) if conversation is not None else None
@@ -121,9 +131,25 @@ async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Non
     if look is None or look.candidate is None:
         await endings.sent(tx, conversation, job, "nothing_left")
         return None
+    return await _take(tx, conversation, job, look)
+
+
+async def _take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Posting | Preparing | Offering | None:
     if look.kind == BubbleKind.VOICE:
         return await preparing.take(tx, conversation, job, look)
-    return await leave(tx, conversation, job, Next.of(look))
+    if look.kind != BubbleKind.PAYMENT:
+        return await _leave_if_sendable(tx, conversation, job, Next.of(look))
+    taken = await offering.take(tx, conversation, job, look)
+    if isinstance(taken, Sale):
+        return await leave(tx, conversation, job, Next.of(look, sale=taken))
+    return taken
+
+
+async def _leave_if_sendable(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -> Posting | None:
+    if (fault := first_fault(bubble.media, paid=not job.replies)) is not None:
+        await preparing.ask(tx, conversation, job, bubble.candidate, Code.MEDIA, fault)
+        return None
+    return await leave(tx, conversation, job, bubble)
 
 
 async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None:
@@ -174,6 +200,9 @@ async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -
         version=bubble.version,
         was=bubble.state.value,
         audio=None if bubble.recording is None else facts(**asdict(bubble.recording)),
+        **checked.values(bubble.media, free=job.replies),
+        contact=conversation.contact_id,
+        persona=conversation.persona.id,
         kind=bubble.kind.value,
         text=bubble.text,
         seq=conversation.inbound_seq,
@@ -187,6 +216,8 @@ async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -
         facts=facts(candidate=bubble.candidate, due_at=job.due_at and job.due_at.isoformat()),
         **{"from": job.state.value},
     )
+    if bubble.sale is not None:
+        await offering.proposed(tx, job.id, bubble.candidate, bubble.sale.payment)
     return _posting(conversation, bubble, body, row)
 
 
@@ -216,5 +247,7 @@ def _body(conversation: Locked, job: Job, bubble: Next) -> str:
         bubble.kind,
         bubble.text,
         None if bubble.recording is None else audio(bubble.recording),
+        told(bubble.media),
+        bubble.sale,
     )
     return message_send(outgoing, conversation.now)

@@ -10,7 +10,7 @@ from schemas.conversation import BubbleKind
 from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import endings, failures
+from workers.adapters.postgres import endings, failures, payments
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, successor
 from workers.adapters.postgres.locks import Locked, lock
@@ -72,6 +72,8 @@ WITH over AS (
   UPDATE candidates SET state = :to, reason = :reason WHERE id IN (SELECT candidate_id FROM over)
 ), unsaid AS (
   DELETE FROM messages WHERE candidate_id IN (SELECT candidate_id FROM over) AND NOT :ambiguous
+), unseen AS (
+  DELETE FROM media_facts WHERE candidate_id IN (SELECT candidate_id FROM over) AND NOT :ambiguous
 )
 UPDATE organizations SET webhook_disabled_at = clock_timestamp()
 WHERE id = :org AND :gone AND webhook_disabled_at IS NULL
@@ -162,6 +164,8 @@ async def _accepted(tx: Transaction, conversation: Locked, row: Row, accepted: A
         await tx.the(_ACCEPTED_LAST, **move, why="all_sent", facts=None, **{"from": job.state.value})
         if job.replies:
             await successor(tx, conversation, job.seq)
+        else:
+            await payments.delivered(tx, conversation, job.id)
         return
     pause = typing_seconds(conversation.persona.spec.pacing, row.next_text, tx.chance())
     moved = await tx.the(

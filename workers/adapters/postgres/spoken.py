@@ -5,6 +5,7 @@ bubble has bumped its version. The audio of a text that is no longer wanted stay
 """
 
 from schemas.claims import CandidateState, Posting, Preparing
+from schemas.payments import LinkFailed, Offering
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.postgres import preparing, quiet_hours
 from workers.adapters.postgres.jobs import Job
@@ -14,40 +15,48 @@ from workers.adapters.postgres.sends import leave as leave_now
 from workers.adapters.postgres.transaction import Row, Transaction
 
 ASIDE_SECONDS = 0.02
+EDITED = "edited_while_it_was_prepared"
 
 
 async def leave(tx: Transaction, spoken: Preparing, recording: Recording) -> Posting | None:
     """`preparing` to `leaving`. None: the bubble waits again (held, edited, another one is out), or its job ended."""
     conversation = await lock(tx, spoken.conversation)
-    look = await _mine(tx, conversation, spoken)
+    look = await mine(tx, conversation, spoken)
     if conversation is None or look is None:
         return None
     job = Job.of(look)
     if await stopped(tx, conversation, look, job):
         return None
-    why = _not_now(look, job, spoken)
-    if why is None and await quiet_hours.quiet(tx, conversation):
-        why = "quiet_hours"  # waiting again, it is held back like a text
-    if why is not None:
-        pause = ASIDE_SECONDS if look.bubble_out else 0
-        await preparing.put_back(tx, conversation, job, spoken.candidate, why, pause=pause, tries=job.tries)
+    if await waits_again(tx, conversation, look, job, spoken):
         return None
     return await leave_now(tx, conversation, job, Next.of(look, recording))
 
 
-def _not_now(look: Row, job: Job, spoken: Preparing) -> str | None:
+async def waits_again(tx: Transaction, conversation: Locked, look: Row, job: Job, bubble: Preparing | Offering) -> bool:
+    """True: it may not leave now, and is held again."""
+    why = _not_now(look, job, bubble)
+    if why is None and await quiet_hours.quiet(tx, conversation):
+        why = "quiet_hours"  # waiting again, it is held back like a text
+    if why is None:
+        return False
+    pause = ASIDE_SECONDS if look.bubble_out else 0
+    await preparing.put_back(tx, conversation, job, bubble.candidate, why, pause=pause, tries=job.tries)
+    return True
+
+
+def _not_now(look: Row, job: Job, spoken: Preparing | Offering) -> str | None:
     if job.on_hold:
         return "on_hold"
     same = look.candidate == spoken.candidate and look.bubble_state == CandidateState.PREPARING
     if not same or look.version != spoken.version:
-        return "edited_while_it_was_spoken"
+        return EDITED
     return "another_bubble_is_out" if look.bubble_out else None
 
 
-async def failed(tx: Transaction, spoken: Preparing, failure: SpeechFailed) -> None:
+async def failed(tx: Transaction, spoken: Preparing | Offering, failure: SpeechFailed | LinkFailed) -> None:
     """Tried again after a pause, or shown to a person; unless nobody wants the bubble any more."""
     conversation = await lock(tx, spoken.conversation)
-    look = await _mine(tx, conversation, spoken)
+    look = await mine(tx, conversation, spoken)
     if conversation is None or look is None:
         return
     job = Job.of(look)
@@ -55,22 +64,22 @@ async def failed(tx: Transaction, spoken: Preparing, failure: SpeechFailed) -> N
         return
     if look.version != spoken.version:
         # What could not be said is no longer what is to be said.
-        await preparing.put_back(tx, conversation, job, spoken.candidate, "edited_while_it_was_spoken", tries=0)
+        await preparing.put_back(tx, conversation, job, spoken.candidate, EDITED, tries=0)
         return
     again = (failure.retry_after or 0.0) if failure.retryable else None
-    await preparing.failed(tx, conversation, job, spoken.candidate, failure.sentence, again)
+    await preparing.failed(tx, conversation, job, spoken.candidate, failure.code, failure.sentence, again)
 
 
-async def give_back(tx: Transaction, spoken: Preparing) -> None:
-    """The worker stops in the middle: another one speaks, at once, and nothing is counted."""
+async def give_back(tx: Transaction, spoken: Preparing | Offering) -> None:
+    """The worker stops in the middle: another one goes on, at once, and nothing is counted."""
     conversation = await lock(tx, spoken.conversation)
-    look = await _mine(tx, conversation, spoken)
+    look = await mine(tx, conversation, spoken)
     if conversation is not None and look is not None:
         job = Job.of(look)
         await preparing.put_back(tx, conversation, job, spoken.candidate, "drained", tries=job.tries)
 
 
-async def _mine(tx: Transaction, conversation: Locked | None, spoken: Preparing) -> Row | None:
+async def mine(tx: Transaction, conversation: Locked | None, spoken: Preparing | Offering) -> Row | None:
     if conversation is None:
         return None
     look = await look_at(tx, conversation, spoken.job)

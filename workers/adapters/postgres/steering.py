@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import HandledBy, Trigger
-from schemas.errors import Code, NotFound, TooLate
+from schemas.errors import Code, Conflict, NotFound, TooLate
 from schemas.ids import CandidateId, JobId, OrgId
 from schemas.jobs import DelayedSend
 from workers.adapters.postgres import prepared, retries
@@ -83,6 +83,8 @@ async def cancel(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) ->
     job = await read_or_refuse(tx, conversation, job_id)
     if not job.state.live:
         raise await too_late(tx, job)
+    if not job.replies:
+        raise Conflict("what was paid for is delivered; a refund stops what has not left", state=job.state.value)
     late = await too_late(tx, job) if job.state is JobState.SENDING else None
     # A job answers all that is unanswered, so does its cancel; what came after a pinned one is still to be answered.
     answers = job.seq if job.pinned else conversation.inbound_seq

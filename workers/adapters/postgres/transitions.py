@@ -15,14 +15,16 @@ from dataclasses import replace
 from pipelines.honesty import alarms
 from pipelines.ingestion.normalise import normalised, normalised_patch
 from schemas.agent import Kept, Step
+from schemas.answers import PaymentOut
 from schemas.claims import Claim, NoJob, Posted, Posting, Preparing, Recorded
 from schemas.decisions import Decision
 from schemas.honesty import Alarm
 from schemas.http import Ingested, MessageIn, MessagePatch
-from schemas.ids import DeliveryId, JobId, OrgId
+from schemas.ids import DeliveryId, JobId, OrgId, PaymentId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn
 from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation
+from schemas.payments import Link, LinkFailed, Offering, PaymentProvider, PaymentState
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.postgres import (
     deliveries,
@@ -30,6 +32,8 @@ from workers.adapters.postgres import (
     ingest,
     leases,
     lessons,
+    linked,
+    payments,
     record,
     runs,
     seen,
@@ -70,6 +74,21 @@ class Transitions(ByOperators):
         """As an edit; a queued job that is left with nothing to answer ends `silent`, AR-510. Raises NotFound."""
         async with self._transaction() as tx:
             return await edits.delete(tx, org, name)
+
+    # ---------------------------------------------------------------- what whoever takes the money tells
+
+    async def payment(
+        self, org: OrgId | None, payment: PaymentId, to: PaymentState, word: str | None, who: str
+    ) -> PaymentOut:
+        """Row 35, and what else may become of a payment. Guard: its row is in a state that this may follow; told again,
+        nothing changes. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            return await payments.told(tx, org, payment, to, word, who)
+
+    async def payment_named(self, provider: PaymentProvider, name: str) -> PaymentId | None:
+        """By what its provider calls it; None: it is nothing of ours."""
+        async with self._transaction() as tx:
+            return await payments.named(tx, provider, name)
 
     # ---------------------------------------------------------------- what a reply worker does
 
@@ -113,10 +132,10 @@ class Transitions(ByOperators):
 
     # ---------------------------------------------------------------- what a send worker does
 
-    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | None:
+    async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | Offering | None:
         """Rows 26 to 28. Guard: `held` or `sending`, not on hold, due, no lease, gate open, no bubble of the
         conversation out. A text bubble leaves here: once this answers, it is delivered or given up. A voice bubble is
-        leased to be spoken, and leaves by `leave`."""
+        leased to be spoken, and leaves by `leave`; a payment bubble to get its link, and leaves by `leave_linked`."""
         async with self._transaction() as tx:
             return await sends.claim(tx, hint)
 
@@ -130,8 +149,18 @@ class Transitions(ByOperators):
         async with self._transaction() as tx:
             await voiced.failed(tx, spoken, failure)
 
-    async def put_back(self, spoken: Preparing) -> None:
-        """This process stops: another one speaks. Guard: `sending` under this fence."""
+    async def leave_linked(self, bubble: Offering, link: Link) -> Posting | None:
+        """As `leave`, and what is sold may still be sold. The link is kept in any case."""
+        async with self._transaction() as tx:
+            return await linked.leave(tx, bubble, link)
+
+    async def link_failed(self, bubble: Offering, failure: LinkFailed) -> None:
+        """Due again after a pause; row 29 the third time, or when it is hopeless. Guard: as `leave`."""
+        async with self._transaction() as tx:
+            await voiced.failed(tx, bubble, failure)
+
+    async def put_back(self, spoken: Preparing | Offering) -> None:
+        """This process stops: another one goes on. Guard: `sending` under this fence."""
         async with self._transaction() as tx:
             await voiced.give_back(tx, spoken)
 

@@ -14,6 +14,7 @@ from workers.gateway.routes import (
     jobs,
     keys,
     messages,
+    payments,
     queues,
     rules,
 )
@@ -23,6 +24,7 @@ ROUTERS = (
     conversations.router,
     jobs.router,
     candidates.router,
+    payments.router,
     attention.router,
     dead_letters.router,
     files.router,

@@ -2,12 +2,15 @@
 
 import json
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from pipelines.llm.dialects.anthropic import to_wire
 from pipelines.memory.window import first_kept, most_kept
+from schemas.catalogue import Had, MediaFact, MediaHistory
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Trigger, Turn
 from schemas.llm import ModelRequest
+from schemas.money import Price
 from tests.builders import NOON, a_case, a_turn, dialogue
 from tests.fakes import calling, done, sending
 from tests.replies import stage
@@ -210,3 +213,44 @@ def test_the_window_holds_its_messages_whatever_else_takes_a_position() -> None:
 def test_a_step_without_a_message_cuts_nothing() -> None:
     assert first_kept([*range(1, 16), *range(200, 215)]) == 1
     assert first_kept([*range(1, 16), *range(200, 216)]) == 196
+
+
+async def test_a_link_is_shown_as_the_call_that_offered_it() -> None:
+    sold = {"kind": BubbleKind.PAYMENT, "media": ("v-1", "p-2"), "price": Price(Decimal("12.50"), "EUR")}
+    turns = (
+        a_turn("coucou", position=1, answered=True),
+        a_turn("pour toi", position=2, author=Author.AI, candidate=31, **sold),
+        a_turn("", position=3, author=Author.AI, candidate=32, **sold),
+        a_turn("et toi ?", position=4),
+    )
+
+    wire = await first_wire(a_case(turns=turns))
+
+    calls = [block for _, block in bare(wire) if block["type"] == "tool_use"]
+    assert [(call["name"], call["input"]) for call in calls] == [
+        ("send_payment", {"media_ids": ["v-1", "p-2"], "price": "12.50", "message": "pour toi"}),
+        ("send_payment", {"media_ids": ["v-1", "p-2"], "price": "12.50"}),
+    ]
+
+
+async def test_what_was_offered_bought_and_given_stands_in_the_moment_alone() -> None:
+    def fact(what: Had, media: str, price: str | None = None) -> MediaFact:
+        return MediaFact(what, media, NOON, price=None if price is None else Price(Decimal(price), "EUR"))
+
+    facts = (
+        fact(Had.BOUGHT, "v-7", "9.00"),
+        fact(Had.OFFERED, "v-1", "12.50"),
+        fact(Had.OFFERED, "v-1", "12.50"),
+        fact(Had.OFFERED, "v-7", "9.00"),
+        *(fact(Had.RECEIVED, f"p-{n}") for n in range(10)),
+    )
+
+    wire = await first_wire(a_case(media=MediaHistory(facts)))
+
+    moment = wire["messages"][-1]["content"][-1]["text"]
+    free = "; ".join(f"p-{n} (2026-11-30)" for n in range(8))
+    assert (
+        "Offered, not bought: v-1 for 12.50 EUR (2026-11-30)\nBought: v-7 for 9.00 EUR (2026-11-30)\n"
+        f"Sent for free: {free}\n"
+    ) in moment
+    assert "v-7" not in json.dumps(wire["system"])

@@ -211,7 +211,8 @@ async def test_an_unknown_tool_is_a_refusal_that_names_the_tools_there_are() -> 
 
     assert on.told(2) == [
         "There is no tool 'send_money'. "
-        "The tools are: clear_messages, conversation_pause, leave_on_read, send_message, send_vocal, set_plan."
+        "The tools are: clear_messages, conversation_pause, get_media, leave_on_read, send_image, send_message, "
+        "send_payment, send_vocal, set_plan."
     ]
 
 

@@ -84,12 +84,11 @@ def test_policies_meet_in_their_intersection() -> None:
 
     assert (found.disabled, found.required, found.autonomy, found.autonomy_by, found.window) == (
         ("send_payment", "send_vocal"),
-        ("set_plan",),
+        ("set_plan", "send_image"),
         "draft",
         "b",
         90,
     )
-    assert told(found)["c"] == ("applied", "send_image is required by it, and this installation has no such tool")
 
 
 def test_an_intent_brings_guidance_and_allows_its_tools_alone() -> None:

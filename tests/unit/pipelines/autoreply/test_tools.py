@@ -34,9 +34,12 @@ def test_names_and_arguments_are_the_contract() -> None:
     assert {tool.name: sorted(tool.spec().schema["properties"]) for tool in TOOLS} == {
         "clear_messages": ["reason"],
         "conversation_pause": ["reason", "until"],
+        "get_media": ["kind", "limit", "query"],
         "leave_on_read": ["reason"],
         "search_rag": ["limit", "query"],
+        "send_image": ["caption", "media_id"],
         "send_message": ["text"],
+        "send_payment": ["media_ids", "message", "price"],
         "send_vocal": ["text"],
         "set_plan": ["plan"],
     }

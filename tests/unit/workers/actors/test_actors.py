@@ -8,12 +8,14 @@ from schemas.claims import Accepted, Refused, Unknown
 from schemas.conversation import Case
 from schemas.errors import Unavailable
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn
+from schemas.payments import LinkFailed
 from schemas.speech import SpeechFailed
 from tests.fakes_courier import (
     RECORDING,
     SILENT,
     MemoryStorage,
     ScriptedChannel,
+    ScriptedLinks,
     ScriptedReplies,
     ScriptedSpeech,
     an_app,
@@ -107,6 +109,40 @@ async def test_speaking_stops_when_the_job_is_somebody_elses() -> None:
     await task
 
     assert (storage.given_back, storage.unspoken, storage.left) == ([], [], [])
+
+
+async def test_a_payment_bubble_gets_its_link_is_asked_again_and_posted() -> None:
+    storage, links, channel = MemoryStorage(offers={4}), ScriptedLinks(), ScriptedChannel()
+
+    await perform(delayed_send, DelayedSend(job=4, conversation=1), an_app(storage, channel=channel, links=links))
+
+    assert ([order.payment for order in links.asked], [link.url for link in storage.linked]) == (
+        [7],
+        ["https://pay.example/7"],
+    )
+    assert (channel.posted, storage.settled) == (["msg_test_4"], [(4, Accepted())])
+
+
+async def test_what_got_no_link_is_told_and_nothing_is_posted() -> None:
+    storage, channel = MemoryStorage(offers={4}), ScriptedChannel()
+    links = ScriptedLinks(LinkFailed("stripe answered 503", retryable=True))
+
+    await perform(delayed_send, DelayedSend(job=4, conversation=1), an_app(storage, channel=channel, links=links))
+
+    assert (storage.unlinked, storage.linked, channel.posted) == (["stripe answered 503"], [], [])
+
+
+async def test_a_stopping_worker_gives_back_the_bubble_whose_link_was_being_made() -> None:
+    storage, links = MemoryStorage(offers={4}), ScriptedLinks(seconds=60)
+    hint = DelayedSend(job=4, conversation=1)
+    task = asyncio.create_task(delayed_send.perform(hint, an_app(storage, links=links)))
+    while not links.asked:
+        await asyncio.sleep(0)
+
+    task.cancel()
+    await task
+
+    assert (storage.given_back, storage.unlinked, storage.linked) == ([4], [], [])
 
 
 async def test_a_post_cut_off_by_a_stop_is_settled_as_unknown() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from schemas.access import Caller, KnownKey, Role
 from schemas.errors import Forbidden, Invalid, NotFound, RateLimited, Unauthenticated
+from schemas.groups import GatewaySettings
 from schemas.ids import KeyId, OrgId
-from schemas.settings import GatewaySettings
 from workers.gateway.auth import Guard, Need
 
 ANNA = KnownKey(KeyId(1), Role.OPERATOR, "anna", OrgId(7))

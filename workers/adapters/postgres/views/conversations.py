@@ -123,7 +123,7 @@ def _message(row: Any, around: Surroundings) -> MessageOut:
         author=row.author,
         kind=row.kind,
         text=row.text,
-        attachments=[AttachmentOut.model_validate(item) for item in row.attachments or []],
+        attachments=[AttachmentOut(type=item["type"], url=item["url"]) for item in row.attachments or []],
         audio=audio_out(row.audio, around.sign),
         position=row.position,
         sent_at=row.sent_at,

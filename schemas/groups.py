@@ -1,0 +1,106 @@
+"""The groups that settings come in: every field with its default, bounds and a sentence."""
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from schemas.payments import PaymentProvider
+from schemas.speech import Engine
+
+
+class Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AgentSettings(Group):
+    """Defaults of the ReplyAgent; organisations and personas override them in the database."""
+
+    enable: bool = Field(True, description="Off: the V1 chain answers.")
+    max_iterations: int = Field(12, ge=1, le=50, description="Model calls of the agent in one run.")
+    timeout_seconds: float = Field(150, ge=5, le=600, description="Active time from claim to decision.")
+    max_refused_tool_calls: int = Field(6, ge=1, le=20, description="Refused tool calls in a row that end a run.")
+    max_validation_passes: int = Field(2, ge=0, le=5, description="Correction passes after the review.")
+    use_redaction_validation: bool = Field(True, description="Off only for tests: no local checks, no review.")
+    hard_remove_disabled_tools: bool = Field(True, description="Restricted tools leave the palette.")
+    prefer_album_continuity: bool = Field(True, description="A second free media prefers the album of the last.")
+
+
+class QueueSettings(Group):
+    lease_seconds: float = Field(15, ge=1, le=120, description="A claim nobody renews is over after this.")
+    renew_seconds: float = Field(5, ge=0.2, le=60, description="How often a process renews what it holds.")
+    look_seconds: float = Field(0.5, ge=0.05, le=5, description="The longest sleep of the clock.")
+    resend_seconds: float = Field(60, ge=1, le=600, description="A hint nobody claimed is sent again after this.")
+    admission_batch: int = Field(500, ge=1, le=5000, description="Hints pushed in one look.")
+    drain_seconds: float = Field(25, ge=0, le=600, description="How long a stopping worker lets its runs finish.")
+
+
+class WorkerSettings(Group):
+    threads: int = Field(64, ge=1, le=1000, description="Hints in hand at once, per process.")
+    pool_size: int = Field(5, ge=1, le=200, description="Database connections per process.")
+
+
+class DeliverySettings(Group):
+    timeout_seconds: float = Field(15, ge=1, le=60, description="How long a receiver may take to answer.")
+    give_up_seconds: float = Field(86_400, ge=1, le=604_800, description="Age at which a delivery is given up.")
+    ambiguous_seconds: float = Field(600, ge=1, le=86_400, description="The same when its job is no longer live.")
+
+
+class GatewaySettings(Group):
+    pool_size: int = Field(16, ge=1, le=200, description="Database connections per process.")
+    body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
+    document_bytes: int = Field(
+        20_971_520, ge=65_536, le=268_435_456, description="The longest request body with an uploaded document."
+    )
+    known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
+    trusted_proxies: str = Field(
+        "", description="Addresses or networks, comma-separated, whose X-Forwarded-For names the caller. Empty: none."
+    )
+    failed_keys_per_minute: int = Field(60, ge=1, le=100_000, description="Wrong keys from one address, then 429.")
+    drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
+
+
+class LlmSettings(Group):
+    timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
+    connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
+    ramp_seconds: float = Field(
+        1,
+        ge=0.05,
+        le=60,
+        description="After a rate limit a model is asked once in so many seconds, then 2, 4, … times.",
+    )
+
+
+class SpeechSettings(Group):
+    engine: Engine = Field(Engine.ESPEAK, description="Speaks for personas whose voice names no engine.")
+    timeout_seconds: float = Field(30, ge=1, le=600, description="How long an engine or provider may take.")
+    kokoro_timeout_seconds: float = Field(120, ge=1, le=600, description="The same for Kokoro, which is slow.")
+    processes: int = Field(1, ge=1, le=16, description="Speech programs of one engine in each send worker.")
+    idle_seconds: float = Field(600, ge=1, le=86_400, description="When a speech program nobody needs is ended.")
+    openai_model: str = Field("gpt-4o-mini-tts", min_length=1, description="Its key is OPENAI_API_KEY.")
+    elevenlabs_api_key: SecretStr | None = Field(None, min_length=1)
+    elevenlabs_model: str = Field("eleven_multilingual_v2", min_length=1)
+    elevenlabs_base_url: str = Field("https://api.elevenlabs.io/v1", pattern=r"^https?://")
+
+
+class MemorySettings(Group):
+    learn: bool = Field(True, description="Off: nothing is remembered of what contacts tell.")
+    idle_seconds: float = Field(
+        21_600, ge=1, le=2_592_000, description="Silence of a contact after which is looked for facts to remember."
+    )
+
+
+class PaymentSettings(Group):
+    provider: PaymentProvider | None = Field(
+        None, description="webhook, stripe or test; else Stripe with its key, test beside a simulator, or webhook."
+    )
+    stripe_key: SecretStr | None = Field(None, min_length=1, description="Makes Checkout sessions.")
+    stripe_webhook_secret: SecretStr | None = Field(
+        None, min_length=1, description="Of the Stripe endpoint at /v1/payments/stripe, which tells what was paid."
+    )
+    stripe_base_url: str = Field("https://api.stripe.com", pattern=r"^https?://")
+    return_url: str | None = Field(
+        None, pattern=r"^https?://", description="Where Stripe leads who has paid; else a page of the gateway."
+    )
+    timeout_seconds: float = Field(20, ge=1, le=80, description="How long a provider may take to make a link.")
+
+
+class FxSettings(Group):
+    eur_per_usd: float = Field(0.86, gt=0, le=100, description="Rate kept on each ledger row.")

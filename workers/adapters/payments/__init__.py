@@ -1,0 +1,1 @@
+"""Links under which contacts pay: one module per provider."""
