@@ -92,7 +92,9 @@ FAILURES: list[tuple[Callable[[], Answer], str, bool, float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "sentence", "retryable", "after"), FAILURES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("answer", "sentence", "retryable", "after"), FAILURES, ids=lambda value: "" if callable(value) else str(value)[:40]
+)
 async def test_a_failure_says_whether_to_come_back(
     answer: Callable[[], Answer], sentence: str, retryable: bool, after: float | None
 ) -> None:
