@@ -59,7 +59,7 @@ _COVERING_JOB = text(
     "ORDER BY CASE j.state WHEN 'superseded' THEN 3 WHEN 'cancelled' THEN 2 WHEN 'failed' THEN 1 ELSE 0 END, "
     "j.id LIMIT 1"
 )
-# A running or pinned reply counts what came behind it only when it ends; until then the one that is live answers for it.
+# A running or pinned reply counts what came behind it only when it ends; until then that one answers for it.
 # One that ended otherwise than without an answer says nothing of what it does not cover.
 _JOB_AHEAD = text(
     _JOB + "WHERE j.conversation_id = :conversation AND j.kind <> 'delivery' "
