@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.manifest import Manifest
 from schemas.memory import Asker, Found
-from schemas.resources import Manifest
 from tests.builders_storage import Storage, a_storage
 from workers.adapters.embeddings import BuiltInEmbedder
 from workers.adapters.postgres.memory import StoredMemory
