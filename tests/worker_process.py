@@ -1,6 +1,6 @@
 """What the process tests start: `python -m tests.worker_process worker|clock queues processes threads`.
 
-SIGUSR1 blocks its event loop for good: what no bug of today does at will.
+SIGUSR1 blocks its event loop for good, SIGUSR2 ends its consumers: what no bug of today does at will.
 """
 
 import signal
@@ -18,6 +18,12 @@ def block_the_loop(*_: object) -> None:
     loop._loop.call_soon_threadsafe(time.sleep, 600)
 
 
+def end_the_consumers(*_: object) -> None:
+    for thread, _target in threads():
+        if type(thread).__name__ == "ConsumerThread":
+            thread.stop()
+
+
 def threads() -> list[tuple[Any, Any]]:
     return [(thread, getattr(thread, "_target", None)) for thread in threading.enumerate()]
 
@@ -32,6 +38,7 @@ def main(what: str, queues: str = "reply,send", processes: str = "1", each: str 
     from workers.main import run_worker
 
     signal.signal(signal.SIGUSR1, block_the_loop)
+    signal.signal(signal.SIGUSR2, end_the_consumers)
     return run_worker(settings, [Queue(name) for name in queues.split(",")], int(processes), int(each))
 
 

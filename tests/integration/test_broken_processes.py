@@ -6,6 +6,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.integration.test_processes import (
     a_slow_call,
     environment,
@@ -21,15 +23,16 @@ from tests.simulator import RunningSimulator
 
 __all__ = ["environment", "simulator"]
 
-BLOCK_THE_LOOP = signal.SIGUSR1
+BLOCK_THE_LOOP, END_THE_CONSUMERS = signal.SIGUSR1, signal.SIGUSR2
 
 
 def children(parent: int) -> list[int]:
     return sorted(map(int, Path(f"/proc/{parent}/task/{parent}/children").read_text().split()))
 
 
+@pytest.mark.parametrize("broken", [BLOCK_THE_LOOP, END_THE_CONSUMERS], ids=["blocked loop", "dead consumer"])
 async def test_a_broken_child_ends_by_itself_is_replaced_and_its_run_goes_on(
-    database_url: str, environment: dict[str, str], simulator: RunningSimulator
+    database_url: str, environment: dict[str, str], simulator: RunningSimulator, broken: signal.Signals
 ) -> None:
     environment |= {"REPLIQUE_QUEUE__DRAIN_SECONDS": "0.5"}
     async with receiving(*[status(200)] * 8) as receiver, storage_for(database_url, receiver) as storage:
@@ -37,7 +40,7 @@ async def test_a_broken_child_ends_by_itself_is_replaced_and_its_run_goes_on(
             await a_slow_call(storage, simulator, seconds=20)
             before = children(parent.pid)
             ill = the_child(parent.pid, (await storage.job())["leased_by"])
-            os.kill(ill, BLOCK_THE_LOOP)
+            os.kill(ill, broken)
             await until(lambda: ill not in children(parent.pid) and len(children(parent.pid)) == 2, 45)
             after = children(parent.pid)
             await settled(storage, 30)
