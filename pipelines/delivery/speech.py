@@ -1,7 +1,9 @@
 """Voice bubbles become audio once: the same words in the same voice are looked up, not spoken and paid again."""
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 from pipelines.ports import Files, Links, Speech
 from schemas.claims import Preparing
@@ -19,6 +21,8 @@ class Recordings:
     links: Links
     measure: Measure
     default: Engine = Engine.ESPEAK
+    _making: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary, repr=False)
+    """One lock per file that is being made: who comes second finds it. Gone once nobody holds or awaits it."""
 
     async def of(self, bubble: Preparing) -> Recording:
         """Raises SpeechFailed, also when the file store is away; and what `links` raises."""
@@ -27,9 +31,10 @@ class Recordings:
             raise SpeechFailed(f"the voice {voice} needs its owner's consent on record", retryable=False)
         key = f"org_{bubble.org}/speech/{audio_key(voice.engine, voice.name, bubble.language, bubble.text)}.ogg"
         try:
-            duration = await self._kept(key)
-            if duration is None:
-                duration = await self._made(key, bubble, voice)
+            async with self._making.setdefault(key, asyncio.Lock()):
+                duration = await self._kept(key)
+                if duration is None:
+                    duration = await self._made(key, bubble, voice)
         except FilesUnavailable as error:
             raise SpeechFailed(error.sentence, retryable=True) from None
         return Recording(key, await self.links.url(key), OGG_OPUS, duration, bubble.text)

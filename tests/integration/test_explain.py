@@ -3,7 +3,7 @@
 import json
 
 from pipelines.ops.explain import explain
-from schemas.claims import Refused
+from schemas.claims import Accepted, Refused
 from schemas.decisions import Failure, Parked, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
 from schemas.ops import Around, Cause, Explanation
@@ -159,6 +159,45 @@ async def test_a_message_is_explained_by_the_job_that_covers_it(database_url: st
 
     assert after_failure == {"m-1": Cause.FAILED, "m-2": Cause.FAILED, "job_1": Cause.SUPERSEDED}
     assert after_next == {"m-1": Cause.DUE_NOW, "m-3": Cause.DUE_NOW}
+
+
+async def test_a_message_behind_a_running_reply_waits_for_it(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        first = job_of(await storage.say())
+        await storage.claim()
+        second = job_of(await storage.say("m-2"))
+        running = await why(storage, "m-2")
+        await storage.transitions.takeover(storage.org, "c-1", "zoe")
+        taken = await why(storage, "m-2")
+
+    assert (first, running.cause, taken.cause, taken.who) == (second, Cause.RUNNING, Cause.HUMAN_HANDLES, "zoe")
+
+
+async def test_a_message_behind_a_pinned_reply_waits_for_it_and_then_for_its_own(database_url: str) -> None:
+    async with a_storage(database_url, persona={"control_window_seconds": 60}) as storage:
+        await storage.hold("salut")
+        await storage.rows("UPDATE jobs SET pinned = true")
+        await storage.say("m-2")
+        behind = await why(storage, "m-2")
+        await storage.make_due()
+        await storage.transitions.settle(await storage.send(), Accepted())
+        after = {subject: (await why(storage, subject)).cause for subject in ("m-1", "m-2")}
+
+    assert behind.cause is Cause.WINDOW
+    assert after == {"m-1": Cause.ANSWERED, "m-2": Cause.DUE_NOW}
+
+
+async def test_a_pinned_reply_that_was_sent_answers_nothing_that_came_behind_it(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.hold("salut")
+        await storage.rows("UPDATE jobs SET pinned = true")
+        await storage.say("m-2")
+        posting = await storage.send()
+        await storage.transitions.takeover(storage.org, "c-1", "zoe")
+        await storage.transitions.settle(posting, Accepted())
+        found = await why(storage, "m-2")
+
+    assert (found.cause, found.who) == (Cause.HUMAN_HANDLES, "zoe")
 
 
 async def test_over_http_it_names_who_what_and_next_and_strangers_learn_nothing(database_url: str) -> None:

@@ -41,7 +41,7 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
         database = Database(database_address(settings), CONNECTIONS, settings.pg_prepare)
         stack.push_async_callback(database.close)
         redis = redis_address(settings)
-        courier, board = RedisCourier(redis), RedisBoard(redis)
+        courier, board = RedisCourier.of_a_clock(redis), RedisBoard(redis)
         stack.push_async_callback(courier.close)
         stack.push_async_callback(board.close)
         rows = Dispatch(database, settings.queue.admission_batch)

@@ -17,6 +17,7 @@ CLOCK_KEY = "replique:clock"
 """There while a clock has looked within the last ten seconds."""
 CLOCK_SECONDS = 10
 LOOK_SECONDS = 5.0
+"""Nobody waits for a look, and without one nothing can be admitted: there is no asking less often."""
 
 
 class RedisAway(Exception):

@@ -1,16 +1,17 @@
 """Pushes hints to the workers' queues, many in one round trip."""
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import RedisError
 
 from schemas.jobs import Hint
+from workers.adapters.clock import SystemClock
+from workers.adapters.redis.patience import Patience
 from workers.runtime import wire
 from workers.runtime.logging import logger
 from workers.runtime.outage import Outage
@@ -18,7 +19,8 @@ from workers.runtime.outage import Outage
 log = logger(__name__)
 
 BATCH = 500
-PUSH_SECONDS = 5.0
+CLOCK_SECONDS = 5.0
+"""A clock pushes hundreds of rows that count as sent from then on: it waits longer than a caller may."""
 
 
 def connect(url: str) -> "Redis":
@@ -30,23 +32,25 @@ def connect(url: str) -> "Redis":
 class RedisCourier:
     """The `Courier` port. Make it on the event loop that uses it; `close` it there."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: Patience | None = None) -> None:
         self._client = connect(url)
-        self._redis = Outage(log, "redis", part="courier")
+        self._patience = patience or Patience(_outage(), SystemClock())
+
+    @classmethod
+    def of_a_clock(cls, url: str) -> "RedisCourier":
+        """Its Redis has answered a moment before, so it tries each time: a hint held back would count as sent."""
+        return cls(url, Patience(_outage(), SystemClock(), CLOCK_SECONDS, 0))
 
     async def push(self, hints: Sequence[Hint]) -> None:
-        """At once and without promise. Bounded in time: nobody waits for a courier."""
-        try:
-            async with asyncio.timeout(PUSH_SECONDS):
-                for start in range(0, len(hints), BATCH):
-                    await self._push(_by_queue(hints[start : start + BATCH]))
-        except (RedisError, OSError, TimeoutError) as error:
-            self._redis.began(error)
-        else:
-            self._redis.ended()
+        """At once and without promise: nobody waits for a courier, and the clock finds what was not pushed."""
+        await self._patience.ask(partial(self._push_all, hints))
 
     async def close(self) -> None:
         await self._client.aclose()
+
+    async def _push_all(self, hints: Sequence[Hint]) -> None:
+        for start in range(0, len(hints), BATCH):
+            await self._push(_by_queue(hints[start : start + BATCH]))
 
     async def _push(self, queues: Mapping[str, dict[str, bytes]]) -> None:
         async with self._client.pipeline(transaction=True) as step:
@@ -54,6 +58,10 @@ class RedisCourier:
                 step.hset(wire.payloads_key(queue), mapping=dict[Any, Any](messages))
                 step.rpush(wire.list_key(queue), *messages)
             await step.execute()
+
+
+def _outage() -> Outage:
+    return Outage(log, "redis", part="courier")
 
 
 def _by_queue(hints: Sequence[Hint]) -> Mapping[str, dict[str, bytes]]:

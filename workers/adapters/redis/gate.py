@@ -5,29 +5,21 @@ and machines need not agree on theirs. Every process remembers what it has seen:
 and a Redis that was wiped is told again.
 """
 
-import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 from uuid import uuid4
-
-from redis.exceptions import RedisError
 
 from pipelines.llm import ramp
 from pipelines.ports import Clock
 from schemas.llm import Model
 from workers.adapters.redis.courier import connect
+from workers.adapters.redis.patience import Patience
 from workers.runtime.logging import logger
 from workers.runtime.outage import Outage
 
 log = logger(__name__)
-
-ASK_SECONDS = 1.0
-AWAY_SECONDS = 2.0
-"""So long a Redis that did not answer is not asked again: nobody waits a second before every call."""
 
 
 def key_of(model: Model) -> str:
@@ -52,8 +44,7 @@ class RedisGate:
         self._clock = clock
         self._width = ramp_seconds
         self._known: dict[Model, Shut] = {}
-        self._redis = Outage(log, "redis", part="gate")
-        self._ask_again_at = 0.0
+        self._patience = Patience(Outage(log, "redis", part="gate"), clock)
 
     async def wait(self, model: Model) -> float:
         shut = await self._newest(model)
@@ -96,14 +87,14 @@ class RedisGate:
         async with self._client.pipeline(transaction=True) as step:
             step.get(key_of(model))
             step.pttl(key_of(model))
-            found = await self._ask(step.execute)
+            found = await self._patience.ask(step.execute)
         if found is None or found[0] is None or found[1] < 0:
             return found is not None, None
         return True, Shut(found[0].decode(), self._clock.monotonic() + found[1] / 1000 - self._ramp)
 
     async def _tell(self, model: Model, shut: Shut) -> None:
         if (lives := self._lives(shut)) > 0:
-            await self._ask(partial(self._client.set, key_of(model), shut.token, px=lives))
+            await self._patience.ask(partial(self._client.set, key_of(model), shut.token, px=lives))
 
     async def _take(self, model: Model, shut: Shut, what: str) -> int:
         """How many have taken one of these, this one counted; by this process alone while Redis is away."""
@@ -112,7 +103,7 @@ class RedisGate:
         async with self._client.pipeline(transaction=True) as step:
             step.incr(key)
             step.pexpire(key, max(self._lives(shut), 1))
-            found = await self._ask(step.execute)
+            found = await self._patience.ask(step.execute)
         return shut.taken[what] if found is None else int(found[0])
 
     def _remember(self, model: Model, shut: Shut) -> Shut:
@@ -130,17 +121,3 @@ class RedisGate:
     def _lives(self, shut: Shut) -> int:
         """Milliseconds until nobody needs to know of it."""
         return round((shut.opens_at + self._ramp - self._clock.monotonic()) * 1000)
-
-    async def _ask(self, question: Callable[[], Awaitable[Any]]) -> Any:
-        """Redis's answer; None when there is none."""
-        if self._clock.monotonic() < self._ask_again_at:
-            return None
-        try:
-            async with asyncio.timeout(ASK_SECONDS):
-                answer = await question()
-        except (RedisError, OSError, TimeoutError) as error:
-            self._redis.began(error)
-            self._ask_again_at = self._clock.monotonic() + AWAY_SECONDS
-            return None
-        self._redis.ended()
-        return answer

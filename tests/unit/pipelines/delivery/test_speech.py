@@ -1,5 +1,6 @@
 """When a voice bubble is spoken, and when its file is there already."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,7 @@ class HeardSpeech:
 
     async def say(self, text: str, voice: str | None, language: str) -> Audio:
         self.asked.append((text, voice, language))
+        await asyncio.sleep(0)
         return Audio(FILE, 900, OGG_OPUS, Engine.ESPEAK, "fr")
 
 
@@ -86,6 +88,16 @@ async def test_the_same_words_in_the_same_voice_are_spoken_once() -> None:
     assert first == second == Recording(name, f"http://it/{name}", OGG_OPUS, 900, "coucou")
     assert studio.speech.asked == [("coucou", "espeak", "fr")]
     assert studio.files.kept == {name: StoredFile(FILE, OGG_OPUS)}
+
+
+async def test_the_same_words_at_once_are_spoken_once() -> None:
+    studio = Studio()
+    recordings = Recordings(studio.speech, studio.files, PlainLinks(), measured)
+
+    first, second = await asyncio.gather(*(recordings.of(a_bubble()) for _ in range(2)))
+
+    assert first == second
+    assert studio.speech.asked == [("coucou", "espeak", "fr")]
 
 
 @pytest.mark.parametrize(

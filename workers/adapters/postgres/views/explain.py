@@ -10,6 +10,7 @@ from schemas.errors import Code, Conflict, NotFound
 from schemas.ids import OrgId, number_of, reference
 from schemas.ops import DeliveryFacts, Facts, JobFacts, Line, MessageFacts, Subject
 from schemas.resources import OrganizationLimits, PersonaSpec
+from workers.adapters.postgres.jobs import LIVE
 from workers.adapters.postgres.views.snapshot import Snapshots
 
 _OF_JOB = text(
@@ -41,7 +42,7 @@ _CONVERSATION = text(
     "FROM conversations c JOIN organizations o ON o.id = c.org_id JOIN personas p ON p.id = c.persona_id "
     "JOIN contacts k ON k.id = c.contact_id WHERE c.id = :conversation"
 )
-_MESSAGE = text("SELECT author, seq, created_at, deleted_at, reason FROM messages WHERE id = :message")
+_MESSAGE = text("SELECT author, seq, created_at, deleted_at, reason, job_id FROM messages WHERE id = :message")
 
 _JOB = (
     "SELECT j.*, e.at AS moved_at, e.who AS moved_by, e.why AS moved_why FROM jobs j LEFT JOIN LATERAL "
@@ -50,13 +51,20 @@ _JOB = (
 _ONE_JOB = text(_JOB + "WHERE j.id = :job")
 _NEWEST_JOB = text(
     _JOB + "WHERE j.conversation_id = :conversation AND j.kind <> 'delivery' "
-    "ORDER BY j.state IN ('queued', 'running', 'held', 'sending') DESC, j.id DESC LIMIT 1"
+    f"ORDER BY j.state IN {LIVE} DESC, j.id DESC LIMIT 1"
 )
 # Of all that covered the message, what says most about it: a reply before a failure, both before what was moved aside.
 _COVERING_JOB = text(
     _JOB + "WHERE j.conversation_id = :conversation AND j.kind <> 'delivery' AND j.inbound_seq >= :seq "
     "ORDER BY CASE j.state WHEN 'superseded' THEN 3 WHEN 'cancelled' THEN 2 WHEN 'failed' THEN 1 ELSE 0 END, "
     "j.id LIMIT 1"
+)
+# A running or pinned reply counts what came behind it only when it ends; until then that one answers for it.
+# One that ended otherwise than without an answer says nothing of what it does not cover.
+_JOB_AHEAD = text(
+    _JOB + "WHERE j.conversation_id = :conversation AND j.kind <> 'delivery' "
+    f"AND (j.state IN {LIVE} OR (j.id = :own AND j.state IN ('cancelled', 'failed'))) "
+    f"ORDER BY j.state IN {LIVE} DESC LIMIT 1"
 )
 _BUBBLE_OUT = text(
     "SELECT d.* FROM deliveries d WHERE d.conversation_id = :conversation AND d.candidate_id IS NOT NULL "
@@ -120,7 +128,8 @@ async def _message(connection: AsyncConnection, found: Any) -> Any:
 
 
 async def _job(connection: AsyncConnection, kind: Subject, found: Any, message: Any) -> Any:
-    """The job asked about; of a message the one that covers it; of a conversation the live one, else the newest."""
+    """The job asked about; of a message the one that covers it, or that it
+    waits behind; of a conversation the live one, else the newest."""
     if kind is Subject.JOB:
         return (await connection.execute(_ONE_JOB, {"job": found.job})).one()
     bound = {"conversation": found.conversation}
@@ -128,7 +137,10 @@ async def _job(connection: AsyncConnection, kind: Subject, found: Any, message: 
         return (await connection.execute(_NEWEST_JOB, bound)).one_or_none()
     if message.seq is None:
         return None
-    return (await connection.execute(_COVERING_JOB, {**bound, "seq": message.seq})).one_or_none()
+    covering = (await connection.execute(_COVERING_JOB, {**bound, "seq": message.seq})).one_or_none()
+    if covering is not None:
+        return covering
+    return (await connection.execute(_JOB_AHEAD, {**bound, "own": message.job_id})).one_or_none()
 
 
 async def _facts(connection: AsyncConnection, kind: Subject, row: Any, message: Any, job: Any) -> Facts:
