@@ -56,7 +56,9 @@ async def state(storage: Storage) -> dict[str, Any]:
 
 async def test_a_voice_bubble_is_leased_to_be_spoken_and_has_not_left(database_url: str) -> None:
     async with a_storage(database_url, VOICED) as storage:
-        bubble = await preparing(storage, "un", "deux")
+        await hold(storage, (BubbleKind.VOICE, "un"), (BubbleKind.VOICE, "deux"))
+        due = (await storage.job())["due_at"]
+        bubble = await take(storage)
 
         assert bubble == Preparing(
             job=bubble.job,
@@ -69,6 +71,7 @@ async def test_a_voice_bubble_is_leased_to_be_spoken_and_has_not_left(database_u
             voice="fr+f3",
             language="fr",
             consented=False,
+            due_at=due,
         )
         assert await state(storage) == {
             "job": "sending",

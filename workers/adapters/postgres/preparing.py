@@ -93,6 +93,7 @@ async def take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Pr
         voice=spec.voice,
         language=spec.language or look.locale or conversation.organization.spec.locale,
         consented=bool(spec.voice_consent_record),
+        due_at=job.due_at,
     )
 
 

@@ -6,6 +6,7 @@ line in the conversation. From then on it is delivered or given up. A voice bubb
 """
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, audio, message_send
 from schemas.claims import CandidateState, JobState, Posting, Preparing
@@ -123,7 +124,7 @@ async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Non
         return None
     if look.kind == BubbleKind.VOICE:
         return await preparing.take(tx, conversation, job, look)
-    return await leave(tx, conversation, job, Next.of(look))
+    return await leave(tx, conversation, job, Next.of(look), job.due_at)
 
 
 async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None:
@@ -161,8 +162,8 @@ def _closed(conversation: Locked, look: Row, job: Job) -> str | None:
     return "paused" if conversation.paused else None
 
 
-async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -> Posting:
-    """The bubble is out: whatever happens now, it is delivered or given up."""
+async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next, due_at: datetime | None) -> Posting:
+    """The bubble is out: whatever happens now, it is delivered or given up. How late it is counts from `due_at`."""
     body = _body(conversation, job, bubble)
     row = await tx.the(
         _LEAVE,
@@ -184,7 +185,7 @@ async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -
         instance=tx.instance,
         who="worker",
         why="window_closed" if job.state is JobState.HELD else "next_bubble",
-        facts=facts(candidate=bubble.candidate, due_at=job.due_at and job.due_at.isoformat()),
+        facts=facts(candidate=bubble.candidate, due_at=due_at and due_at.isoformat()),
         **{"from": job.state.value},
     )
     return _posting(conversation, bubble, body, row)

@@ -32,7 +32,7 @@ async def leave(tx: Transaction, spoken: Preparing, recording: Recording) -> Pos
         pause = ASIDE_SECONDS if look.bubble_out else 0
         await preparing.put_back(tx, conversation, job, spoken.candidate, why, pause=pause, tries=job.tries)
         return None
-    return await leave_now(tx, conversation, job, Next.of(look, recording))
+    return await leave_now(tx, conversation, job, Next.of(look, recording), spoken.due_at)
 
 
 def _not_now(look: Row, job: Job, spoken: Preparing) -> str | None:
