@@ -18,7 +18,7 @@ from schemas.claims import Accepted, MustBeAlone, Preparing, Refused, Unknown
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
-from schemas.jobs import AutoReply, DelayedSend
+from schemas.jobs import AutoReply
 from schemas.speech import SpeechFailed
 from tests.builders_storage import a_reply, a_reservation, a_step
 from tests.integration import test_rows_closing
@@ -88,7 +88,7 @@ def test_every_move_of_a_delivery_has_its_story() -> None:
     moves = {f"delivery {was} to {to}" for was, to, _ in table(3) if was in {"–", "posting", "waiting"}}
     told = {row.name.partition(":")[0] for row in ROWS}
 
-    assert len(moves) == 9
+    assert len(moves) == 10
     assert moves - told == set()
 
 
@@ -361,7 +361,7 @@ async def _(scene: Scene) -> Any:
     return scene.answers[-1], [bubble.split()[2] for bubble in await scene.bubbles()], await scene.due()
 
 
-@row("18 hold takes back what a worker prepares", (200, ["0 text held un"], "never"))
+@row("18 hold takes back what a worker prepares", (200, ["0 voice held un"], "never"))
 async def _(scene: Scene) -> Any:
     await preparing(scene)
     await scene.steer("hold")
@@ -808,6 +808,30 @@ async def _(scene: Scene) -> Any:
     return await scene.jobs(), await states(scene), await scene.due()
 
 
+@row("29 otherwise: operators called its worker off, three times each", (["sending 1"], ["preparing"], 1))
+async def _(scene: Scene) -> Any:
+    await preparing(scene)
+    for number in range(3):
+        await scene.edit(1, text=f"un {number}")
+        await scene.take()
+        await scene.steer("hold")
+        await scene.steer("release")
+        await scene.take()
+    return await scene.jobs(), await states(scene), await scene.one("SELECT crashes FROM jobs")
+
+
+@row("29 otherwise: other words after two failures have all their attempts", (["sending 1"], ["held"], 1))
+async def _(scene: Scene) -> Any:
+    away = SpeechFailed("no voice", retryable=True)
+    await unspoken(scene, away)
+    await scene.make_due()
+    await cannot_speak(scene, away)
+    await scene.edit(1, text="autrement")
+    await scene.make_due()
+    await cannot_speak(scene, away)
+    return await scene.jobs(), await states(scene), await scene.one("SELECT tries FROM jobs")
+
+
 @row("30 accepted: the next after its pace", (["sending 1"], "later"), **PACED)
 async def _(scene: Scene) -> Any:
     await scene.reply("un", "deux")
@@ -880,6 +904,28 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.send(NEVER)
     return await deliveries(scene), await states(scene)
+
+
+@row(
+    "delivery waiting to waiting: night has fallen since it was refused",
+    (None, ["waiting False"], "worker quiet_hours"),
+)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NO)
+    await night(scene)
+    await scene.make_webhooks_due()
+    return await scene.carry(), await deliveries(scene), await scene.why()
+
+
+@row("delivery waiting to posting: night has fallen, but it may have been shown", ["posting True"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(HANGS)
+    await night(scene)
+    await scene.make_webhooks_due()
+    await scene.carry()
+    return await deliveries(scene)
 
 
 @row("delivery posting to posting: its worker died", (["posting True"], True, True, None))
@@ -1048,11 +1094,11 @@ async def _(scene: Scene) -> Any:
     return await states(scene), await scene.jobs(), [line.replace(PART, "P") for line in lines]
 
 
-@row("edit: one that is prepared is prepared again, with the first part", ["0 text held P", "1 text held P"])
+@row("edit otherwise: what is spoken cannot become several", (422, ["0 voice preparing un"]))
 async def _(scene: Scene) -> Any:
     await preparing(scene)
     await scene.edit(1, text=f"{PART} {PART}")
-    return [line.replace(PART, "P") for line in await scene.bubbles()]
+    return scene.answers[-1], await scene.bubbles()
 
 
 @row("edit: what leaves is what was edited", "deux fois")
@@ -1062,7 +1108,7 @@ async def _(scene: Scene) -> Any:
     return json.loads((await scene.leave()).body)["data"]["text"]
 
 
-@row("edit: one that is prepared is prepared again", (["0 text held UN"], "now", 1))
+@row("edit: one that is prepared is prepared again", (["0 voice held UN"], "now", 1))
 async def _(scene: Scene) -> Any:
     await preparing(scene)
     await scene.edit(1, text="UN")
@@ -1168,7 +1214,7 @@ async def _(scene: Scene) -> Any:
     return late["status"], late["state"], [bubble.split()[3] for bubble in await scene.bubbles()]
 
 
-@row("reorder: in front of one that is prepared", (["0 text held deux", "1 text held un"], "now"))
+@row("reorder: in front of one that is prepared", (["0 voice held deux", "1 voice held un"], "now"))
 async def _(scene: Scene) -> Any:
     await preparing(scene, "un", "deux")
     await scene.edit(2, ordinal=0)
@@ -1209,11 +1255,18 @@ async def _(scene: Scene) -> Any:
 
 async def preparing(scene: Scene, *texts: str) -> None:
     """A worker makes speech for the first bubble."""
-    await scene.reply(*texts or ("un",))
-    await scene.one("UPDATE candidates SET state = 'preparing' WHERE ordinal = 0")
+    await scene.say()
+    await scene.decide(Reply(tuple(Bubble(BubbleKind.VOICE, text) for text in texts or ("un",))))
+    await scene.make_due()
+    assert isinstance(await scene.take(), Preparing)
+
+
+async def night(scene: Scene) -> None:
+    """It is quiet hours at the contact's now."""
     await scene.one(
-        "UPDATE jobs SET state = 'sending', due_at = NULL, fence = fence + 1,"
-        " lease_until = clock_timestamp() + interval '15 s', leased_by = 'w'"
+        "UPDATE personas SET version = version + 1, spec = jsonb_set(spec, '{quiet_hours}',"
+        " to_jsonb(to_char(now() AT TIME ZONE 'UTC' - interval '1 hour', 'HH24:MI') || '-'"
+        " || to_char(now() AT TIME ZONE 'UTC' + interval '1 hour', 'HH24:MI')))"
     )
 
 
@@ -1227,7 +1280,11 @@ async def unspoken(scene: Scene, failure: SpeechFailed) -> None:
     await scene.say()
     await scene.decide(Reply((Bubble(BubbleKind.VOICE, "un"),)))
     await scene.make_due()
-    bubble = await scene.storage.claim_send(DelayedSend(conversation=1, job=1))
+    await cannot_speak(scene, failure)
+
+
+async def cannot_speak(scene: Scene, failure: SpeechFailed) -> None:
+    bubble = await scene.take()
     assert isinstance(bubble, Preparing)
     await scene.storage.speech_failed(bubble, failure)
 

@@ -1,7 +1,7 @@
 """An operator changes a reply that waits: the words, the price or the place of one bubble, or drops it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pipelines.autoreply.honesty import claims_to_be_human
@@ -58,9 +58,15 @@ UPDATE candidates SET state = 'dropped', reason = 'operator', version = version 
 WHERE id = ANY(:bubbles) AND state IN ('held', 'preparing')
 """)
 
+# Deaths and failed attempts were those of the words that are not the next to be spoken any more.
+_ANEW = sql("""
+UPDATE jobs SET tries = 0, crashes = 0 WHERE id = :job AND fence = :fence AND state IN ('held', 'sending')
+""")
+
+# The worker is called off, and has not died.
 _AGAIN = sql(f"""
 UPDATE jobs
-SET due_at = clock_timestamp(), lease_until = NULL, leased_by = NULL, fence = fence + 1,
+SET due_at = clock_timestamp(), lease_until = NULL, leased_by = NULL, fence = fence + 1, crashes = 0,
     dispatched_at = {DISPATCHED_SEND}
 WHERE id = :job AND fence = :fence AND state = 'sending'
 RETURNING dispatched_at IS NOT NULL AS dispatched
@@ -112,6 +118,7 @@ async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch
     await _move(tx, places)
     if texts[1:]:
         await tx.run(_ADD, candidate=candidate, ordinal=place, texts=texts[1:])
+    await _begin_again(tx, reply, {bubble for bubble, _ in places} | ({candidate} if words is not None else set()))
     if reply.prepared in {candidate, *(moved for moved, _ in places)}:
         await _send_again(tx, reply)
     changed = sorted(patch.model_fields_set & {"text", "price", "ordinal"})
@@ -132,7 +139,9 @@ async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: 
         return
     places = closed_up(rest, reply.first)
     await _move(tx, places)
-    if reply.prepared in {candidate, *(moved for moved, _ in places)}:
+    changed = {candidate, *(bubble for bubble, _ in places)}
+    await _begin_again(tx, reply, changed)
+    if reply.prepared in changed:
         await _send_again(tx, reply)
 
 
@@ -201,6 +210,13 @@ def _invalid(field: str, sentence: str) -> Invalid:
 async def _move(tx: Transaction, places: Sequence[Place]) -> None:
     if places:
         await tx.run(_MOVE, ids=[bubble for bubble, _ in places], ordinals=[ordinal for _, ordinal in places])
+
+
+async def _begin_again(tx: Transaction, reply: _Reply, changed: Collection[CandidateId]) -> None:
+    """The next bubble is not what was tried before: it has all its attempts."""
+    job = reply.job
+    if reply.waiting[0].id in changed and (job.tries or job.crashes):
+        await tx.run(_ANEW, job=job.id, fence=job.fence)
 
 
 async def _send_again(tx: Transaction, reply: _Reply) -> None:

@@ -17,11 +17,11 @@ SELECT EXISTS (SELECT 1 FROM candidates WHERE job_id = :job AND state IN ('held'
                  AND d.candidate_id IS NOT NULL AND d.state IN ('posting', 'waiting')) AS bubble_out
 """)
 
-# What a worker is preparing comes back: its fence is an old one from here on.
+# What a worker is preparing comes back: its fence is an old one from here on, and it has not died.
 _HOLD = sql(f"""
 WITH stopped AS (
   UPDATE jobs
-  SET on_hold = true, due_at = NULL, {AT_REST},
+  SET on_hold = true, due_at = NULL, crashes = 0, {AT_REST},
       rest = CASE WHEN state = 'held' THEN GREATEST(due_at - clock_timestamp(), interval '0') END
   WHERE id = :job AND state = :state AND fence = :fence AND NOT on_hold
   RETURNING id
