@@ -7,7 +7,7 @@ from schemas.jobs import DelayedSend
 from schemas.strategy import NO_STRATEGY
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import AT_REST, EVENT, read_or_refuse, too_late
+from workers.adapters.postgres.jobs import AT_REST, EVENT, NO_COMPLAINT, read_or_refuse, too_late
 from workers.adapters.postgres.locks import lock_of_job
 from workers.adapters.postgres.transaction import Transaction, sql
 
@@ -35,7 +35,7 @@ SELECT id FROM stopped
 _RELEASE = sql(f"""
 WITH released AS (
   UPDATE jobs
-  SET on_hold = false, rest = NULL, dispatched_at = {DISPATCHED_SEND},
+  SET on_hold = false, rest = NULL, {NO_COMPLAINT}, dispatched_at = {DISPATCHED_SEND},
       due_at = CASE WHEN :bubble_out THEN NULL
                     WHEN state = 'sending' THEN clock_timestamp()
                     ELSE clock_timestamp()

@@ -10,16 +10,13 @@ from pipelines.text import storable
 from schemas.claims import Preparing
 from schemas.errors import Code
 from schemas.ids import CandidateId
-from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts
+from workers.adapters.postgres.jobs import AT_REST, EVENT, NO_COMPLAINT, Job, facts
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
 MAX_TRIES = 3
 """Failed attempts, or deaths of the worker, after which a person is asked."""
-
-NO_COMPLAINT = "code = NULL, reason = NULL, attention = NULL"
-"""A job that was held because its speech had failed goes on: approved, or released."""
 
 _TAKE = sql(f"""
 WITH job AS (

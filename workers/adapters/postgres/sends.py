@@ -16,7 +16,7 @@ from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
 from schemas.speech import Recording
 from workers.adapters.postgres import endings, failures, preparing, quiet_hours
-from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
+from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, NO_COMPLAINT, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.webhooks import endpoint_of
@@ -56,7 +56,7 @@ _DROP = sql("UPDATE candidates SET state = 'dropped', reason = 'noticed' WHERE i
 
 _LEAVE = sql(f"""
 WITH job AS (
-  UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, tries = 0, {preparing.NO_COMPLAINT}, {AT_REST}
+  UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, tries = 0, {NO_COMPLAINT}, {AT_REST}
   WHERE id = :job AND state = :from AND fence = :fence
   RETURNING id
 ), bubble AS (
