@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -333,7 +334,7 @@ async def _(scene: Scene) -> Any:
     await scene.say()
     await scene.claim()
     late = await scene.steer("approve")
-    return late["status"], late["state"], late["by"]
+    return *refusal(late), late["by"]
 
 
 @row("18 hold what is held: the rest of the countdown is kept", (200, "never", True, "operator-acme hold"))
@@ -373,7 +374,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.steer("hold")
     late = await scene.steer("hold")
-    return late["status"], late["state"], late["by"], late["on_hold"]
+    return *refusal(late), late["by"], late["on_hold"]
 
 
 @row("18 otherwise: the last bubble has left", (409, "sending", ["sent 1"]))
@@ -382,14 +383,14 @@ async def _(scene: Scene) -> Any:
     posting = await scene.leave()
     late = await scene.steer("hold")
     await scene.storage.settle(posting, Accepted())
-    return late["status"], late["state"], await scene.jobs()
+    return *refusal(late), await scene.jobs()
 
 
 @row("18 otherwise: queued", (409, "queued"))
 async def _(scene: Scene) -> Any:
     await scene.say()
     late = await scene.steer("hold")
-    return late["status"], late["state"]
+    return refusal(late)
 
 
 @row("19 release: the rest of the countdown runs", (200, "later", True, None))
@@ -434,7 +435,7 @@ async def _(scene: Scene) -> Any:
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
     late = await scene.steer("release")
-    return late["status"], late["state"], late["on_hold"]
+    return *refusal(late), late["on_hold"]
 
 
 @row("20 cancel: queued", (200, [], ["cancelled 1"]))
@@ -498,7 +499,7 @@ async def _(scene: Scene) -> Any:
     posting = await scene.leave()
     late = await scene.steer("cancel")
     await scene.storage.settle(posting, Accepted())
-    return late["status"], late["state"], await scene.jobs()
+    return *refusal(late), await scene.jobs()
 
 
 @row("20 otherwise: it may have been shown", (409, "sending", ["0 text leaving un"]))
@@ -506,7 +507,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.send(HANGS)
     late = await scene.steer("cancel")
-    return late["status"], late["state"], await scene.bubbles()
+    return *refusal(late), await scene.bubbles()
 
 
 @row("20 otherwise: it has ended", [(409, "sent"), (409, "silent"), (409, "failed"), (409, "superseded")])
@@ -544,7 +545,7 @@ async def _(scene: Scene) -> Any:
     await scene.say()
     await scene.conversation("takeover")
     late = await scene.conversation("takeover")
-    return late["status"], late["state"], late["by"]
+    return *refusal(late), late["by"]
 
 
 @row("22 resume answers what waits", ("job_2", ["cancelled 1", "queued 2"], "now"))
@@ -664,7 +665,7 @@ async def _(scene: Scene) -> Any:
     await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
     await scene.say()
     late = await scene.steer("retry", job=1)
-    return late["status"], late["state"], late["newer_job"]
+    return *refusal(late), late["newer_job"]
 
 
 @row("24 otherwise: live, or a reply was made", [(409, "queued"), (409, "held"), (409, "sent")])
@@ -743,7 +744,7 @@ async def _(scene: Scene) -> Any:
     await scene.send(NEVER)
     await scene.say()
     late = await scene.steer("retry", job=1)
-    return late["status"], late["state"], late["newer_job"]
+    return *refusal(late), late["newer_job"]
 
 
 @row("25 otherwise: a person answered since", (409, "failed", "the conversation went on"))
@@ -753,7 +754,7 @@ async def _(scene: Scene) -> Any:
     await scene.say(author="operator")
     await scene.conversation("resume")
     late = await scene.steer("retry")
-    return late["status"], late["state"], late["reason"]
+    return *refusal(late), late["reason"]
 
 
 # ---------------------------------------------------------------- what send workers do
@@ -800,6 +801,18 @@ async def _(scene: Scene) -> Any:
 async def _(scene: Scene) -> Any:
     await unspoken(scene, SpeechFailed("no voice", retryable=False))
     return await scene.jobs(), await states(scene), await scene.due(), await scene.one("SELECT attention FROM jobs")
+
+
+@row("29 approve, release: that is decided, and off the attention list", [[None, None, None], [None, None, None]])
+async def _(scene: Scene) -> Any:
+    found = []
+    for verb in ("approve", "release"):
+        await unspoken(scene, SpeechFailed("no voice", retryable=False))
+        await scene.steer(verb)
+        found.append(
+            await scene.one("SELECT json_build_array(code, reason, attention) FROM jobs ORDER BY id DESC LIMIT 1")
+        )
+    return found
 
 
 @row("29 otherwise: it is tried again", (["sending 1"], ["held"], "later"))
@@ -1012,11 +1025,11 @@ async def _(scene: Scene) -> Any:
     return await states(scene), await scene.due()
 
 
-@row("33 otherwise: a notice", (409, ["notice held", "text held"]), **NOTICE)
+@row("33 otherwise: a notice", ((409, "held"), ["notice held", "text held"]), **NOTICE)
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
-    await scene.drop(1)
-    return scene.answers[-1], [" ".join(bubble.split()[1:3]) for bubble in await scene.bubbles()]
+    late = refusal(await scene.drop(1))
+    return late, [" ".join(bubble.split()[1:3]) for bubble in await scene.bubbles()]
 
 
 @row("33 otherwise: it has left, or was dropped", [(409, "leaving"), (409, "sent"), (409, "dropped")])
@@ -1028,7 +1041,7 @@ async def _(scene: Scene) -> Any:
     found.append(await scene.drop(1))
     await scene.drop(2)
     found.append(await scene.drop(2))
-    return [(late["status"], late["state"]) for late in found]
+    return [refusal(late) for late in found]
 
 
 @row("edit: the words, without moving the countdown", (200, 1, "UN", True))
@@ -1120,7 +1133,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.edit(1, text="un, mieux", version=0)
     late = await scene.edit(1, text="un, autrement", version=0)
-    return late["status"], late["state"], late["by"], late["version"], await scene.one("SELECT text FROM candidates")
+    return *refusal(late), late["by"], late["version"], await scene.one("SELECT text FROM candidates")
 
 
 @row("edit otherwise: it has left", [(409, "leaving"), (409, "leaving"), (409, "sent")])
@@ -1135,7 +1148,7 @@ async def _(scene: Scene) -> Any:
     assert again is not None
     await scene.storage.settle(again, Accepted())
     found.append(await scene.edit(1, text="UN"))
-    return [(late["status"], late["state"]) for late in found]
+    return [refusal(late) for late in found]
 
 
 @row("edit otherwise: an attempt was made, though refused", (409, "held"))
@@ -1144,14 +1157,13 @@ async def _(scene: Scene) -> Any:
     await scene.send(NEVER)
     await scene.steer("retry")
     late = await scene.edit(1, text="UN")
-    return late["status"], late["state"]
+    return refusal(late)
 
 
-@row("edit otherwise: a notice", 409, **NOTICE)
+@row("edit otherwise: a notice", (409, "held"), **NOTICE)
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
-    await scene.edit(1, text="rien")
-    return scene.answers[-1]
+    return refusal(await scene.edit(1, text="rien"))
 
 
 @row("edit otherwise: the job has ended", (409, "recalled"))
@@ -1159,7 +1171,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.steer("cancel")
     late = await scene.edit(1, text="UN")
-    return late["status"], late["state"]
+    return refusal(late)
 
 
 @row("edit otherwise: nothing, no words, no price to change", [["text"], ["text"], ["price"], ["strange"]])
@@ -1211,7 +1223,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un", "deux", "trois")
     await scene.send()
     late = await scene.edit(3, ordinal=0)
-    return late["status"], late["state"], [bubble.split()[3] for bubble in await scene.bubbles()]
+    return *refusal(late), [bubble.split()[3] for bubble in await scene.bubbles()]
 
 
 @row("reorder: in front of one that is prepared", (["0 voice held deux", "1 voice held un"], "now"))
@@ -1299,5 +1311,11 @@ async def cancelled(scene: Scene, job: int | None = None) -> tuple[int, list[str
 
 
 async def late(scene: Scene, verb: str, job: int | None = None) -> tuple[int, str]:
-    answer = await scene.steer(verb, {} if verb == "regenerate" else None, job)
+    return refusal(await scene.steer(verb, {} if verb == "regenerate" else None, job))
+
+
+def refusal(answer: Any) -> tuple[int, str]:
+    """Status and the state that was found. Who brought it there, and when, is told every time."""
+    assert answer["by"]
+    assert datetime.fromisoformat(answer["at"])
     return answer["status"], answer["state"]

@@ -10,7 +10,7 @@ from pipelines.delivery.ordering import Place, Waiting, closed_up, moved, place_
 from schemas.channels import Channel
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind
-from schemas.errors import Code, Conflict, Invalid, NotFound
+from schemas.errors import Code, Invalid, NotFound
 from schemas.http import CandidatePatch
 from schemas.ids import CandidateId, JobId, OrgId, reference
 from schemas.jobs import DelayedSend
@@ -101,7 +101,7 @@ class _Reply:
 
 
 async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
-    """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Conflict, Invalid."""
+    """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Invalid."""
     if patch.text is not None and claims_to_be_human(patch.text):
         # It leaves as `ai_generated`: what a person wants to say of themself, they write as a message of their own.
         raise _invalid("text", "a bubble of the AI may not say that a human writes it; take the conversation over")
@@ -127,7 +127,7 @@ async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch
 
 
 async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: str) -> None:
-    """Row 33 when it was the last. Raises NotFound, TooLate, Conflict (a notice)."""
+    """Row 33 when it was the last. Raises NotFound, TooLate."""
     reply = await _changeable(tx, await _about(tx, org, candidate), candidate)
     rest = [bubble for bubble in reply.waiting if bubble.id != candidate]
     over = all(bubble.kind is BubbleKind.NOTICE for bubble in rest)
@@ -169,7 +169,7 @@ async def _changeable(tx: Transaction, about: Row, candidate: CandidateId) -> _R
     if own.state not in _WAITING or not (ready or job.state in (JobState.HELD, JobState.SENDING)):
         raise await too_late(tx, job, state=own.state if own.state not in _WAITING else None)
     if own.kind == BubbleKind.NOTICE:
-        raise Conflict("a notice can be neither edited nor dropped", state=own.state)
+        raise await too_late(tx, job, state=own.state, reason="a notice can be neither edited nor dropped")
     return _Reply(conversation, job, bubbles, own)
 
 
