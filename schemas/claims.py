@@ -129,7 +129,8 @@ class Preparing:
     """A voice bubble to be spoken now, outside of any transaction: it can still be edited, held and recalled. The job
     is leased meanwhile, under `fence`; whether the bubble may leave is asked again when its audio is there.
 
-    `voice` and `consented` (its owner's consent is on record) are the persona's; `language` is the conversation's.
+    `voice` and `consented` (its owner's consent is on record) are the persona's; `language` is the conversation's;
+    `due_at` is when it should have left.
     """
 
     job: JobId
@@ -142,6 +143,7 @@ class Preparing:
     voice: str | None
     language: str
     consented: bool
+    due_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

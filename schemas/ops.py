@@ -71,7 +71,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """`moved_*` is its newest event: who moved it where it is, when, why."""
+    """`moved_*` is the newest event that moved it: who brought it where it waits, when, why. What was edited or dropped
+    meanwhile is no move."""
 
     id: str
     state: JobState

@@ -64,6 +64,8 @@ class Offering:
     candidate: CandidateId
     version: int
     order: Order
+    due_at: datetime | None = None
+    """When the bubble should have left: how late it is counts from there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def a_preparing(job: int = 1, **changes: Any) -> Preparing:
     fields = {
         "job": JobId(job), "conversation": ConversationId(job), "org": OrgId(1), "fence": 1,
         "candidate": CandidateId(1), "version": 0, "text": "coucou", "voice": None, "language": "fr",
-        "consented": False,
+        "consented": False, "due_at": None,
     }  # fmt: skip
     return Preparing(**(fields | changes))
 

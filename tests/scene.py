@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from schemas.claims import Accepted, Claim, Posted, Posting, Recorded
+from schemas.claims import Accepted, Claim, Posted, Posting, Preparing, Recorded
 from schemas.decisions import Decision
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from tests.builders_face import Gateway, a_gateway
@@ -74,14 +74,14 @@ class Scene:
         await self.say()
         await self.decide(a_reply(*texts))
 
-    async def take(self) -> Posting | None:
+    async def take(self) -> Posting | Preparing | None:
         return await self.storage.claim_send(DelayedSend(conversation=1, job=await self.newest()))
 
     async def leave(self) -> Posting:
         """The window is over: the next bubble is being posted."""
         await self.make_due()
         posting = await self.take()
-        assert posting is not None
+        assert isinstance(posting, Posting)
         return posting
 
     async def send(self, posted: Posted | None = None) -> None:

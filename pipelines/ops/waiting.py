@@ -116,7 +116,7 @@ def _on_hold(job: JobFacts) -> Explanation:
         to_do = f"try again (`replique jobs approve {job.id}`), or edit it"
         return Explanation(Cause.ON_HOLD, sentence, to_do, since=job.moved_at, who=job.moved_by, code=job.code)
     to_do = f"`replique jobs approve {job.id}` sends it; cancel drops it"
-    if job.moved_by == "worker":
+    if job.moved_why != "hold":
         sentence = "the draft awaits approval: the autonomy is draft, by the persona or by a rule"
         return Explanation(Cause.AWAITING_APPROVAL, sentence, to_do, since=job.moved_at, who="operator")
     sentence = f"{job.moved_by} has put the reply on hold"

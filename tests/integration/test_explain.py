@@ -1,12 +1,20 @@
 """Why no answer? Ten causes prepared with the real transitions, read back from the database."""
 
 import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from pipelines.ops.explain import explain
-from schemas.claims import Accepted, Refused
-from schemas.decisions import Failure, Parked, Silence, SilenceReason
+from schemas.claims import Accepted, Preparing, Refused
+from schemas.conversation import BubbleKind
+from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
+from schemas.http import CandidatePatch
+from schemas.ids import CandidateId
 from schemas.ops import Around, Cause, Explanation
+from schemas.speech import SpeechFailed
 from tests.builders_face import a_gateway
 from tests.builders_storage import Storage, a_reply, a_storage, job_of
 from workers.adapters.postgres.views.explain import Explain
@@ -88,6 +96,63 @@ async def test_the_reply_waits_in_its_window_or_for_a_person(database_url: str) 
     found = [in_window, draft, on_hold]
     assert [each.cause for each in found] == [Cause.WINDOW, Cause.AWAITING_APPROVAL, Cause.ON_HOLD]
     assert on_hold.who == "zoe"
+
+
+DRAFT: dict[str, Any] = {"autonomy": "draft"}
+PACED: dict[str, Any] = {"pacing": {"base_ms": 60_000, "per_char_ms": 0, "jitter": 0}}
+WAITING: dict[str, tuple[Cause, dict[str, Any]]] = {
+    "in its window": (Cause.WINDOW, {"control_window_seconds": 60}),
+    "in quiet hours": (Cause.QUIET_HOURS, {}),
+    "for approval": (Cause.AWAITING_APPROVAL, DRAFT),
+    "on hold": (Cause.ON_HOLD, {}),
+    "on hold, speech having failed": (Cause.ON_HOLD, {}),
+    "on hold, one accepted since": (Cause.ON_HOLD, PACED),
+    "for its pace": (Cause.PACING, PACED),
+}
+
+
+async def until_it_waits(storage: Storage, how: str) -> None:
+    transitions, kind = storage.transitions, BubbleKind.VOICE if "speech" in how else BubbleKind.TEXT
+    job = job_of(await storage.say())
+    await transitions.record(await storage.claim(), Reply(tuple(Bubble(kind, text) for text in "abc")))
+    match how:
+        case "in quiet hours":
+            now = (await storage.row("SELECT clock_timestamp() AT TIME ZONE 'UTC' AS now"))["now"]
+            hours = f"{now - timedelta(hours=1):%H:%M}-{now + timedelta(hours=1):%H:%M}"
+            await storage.rows(
+                "UPDATE personas SET version = version + 1,"
+                " spec = jsonb_set(spec, '{quiet_hours}', to_jsonb(CAST(:hours AS text)))",
+                hours=hours,
+            )
+            assert await storage.try_send() is None
+        case "on hold":
+            await transitions.hold(storage.org, job, "zoe")
+        case "on hold, speech having failed":
+            bubble = await storage.try_send()
+            assert isinstance(bubble, Preparing)
+            await transitions.speech_failed(bubble, SpeechFailed("no voice", retryable=False))
+        case "on hold, one accepted since":
+            posting = await storage.send()
+            await transitions.hold(storage.org, job, "zoe")
+            await transitions.settle(posting, Accepted())
+        case "for its pace":
+            await transitions.settle(await storage.send(), Accepted())
+
+
+@pytest.mark.parametrize("how", WAITING)
+async def test_a_bubble_that_is_edited_does_not_change_why_the_reply_waits(database_url: str, how: str) -> None:
+    cause, persona = WAITING[how]
+    async with a_storage(database_url, persona=persona) as storage:
+        await until_it_waits(storage, how)
+        before = await why(storage)
+        bubble = CandidateId((await storage.row("SELECT max(id) AS id FROM candidates"))["id"])
+        await storage.transitions.edit_candidate(storage.org, bubble, CandidatePatch(text="autrement"), "lea")
+        edited = await why(storage)
+        await storage.transitions.drop_candidate(storage.org, bubble, "lea")
+        dropped = await why(storage)
+
+    assert before.cause is cause
+    assert [edited, dropped] == [before, before]
 
 
 async def test_it_failed(database_url: str) -> None:

@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from schemas.claims import Accepted
+from schemas.claims import Accepted, Posted, Refused, Unknown
+from schemas.jobs import Deliver
 from tests.builders_storage import Storage, a_reply, a_storage
 
 
@@ -70,3 +71,34 @@ async def test_what_the_contact_writes_in_the_night_replaces_what_was_held_back(
 
     assert held_back is None
     assert jobs == [{"state": "superseded", "due_at": None}, {"state": "held", "due_at": end}]
+
+
+@pytest.mark.parametrize(
+    ("answered", "repeated"),
+    [(Refused("503", final=False), False), (Unknown("timed out"), True)],
+    ids=["refused: in the morning", "it may have been shown: at once"],
+)
+async def test_night_that_falls_between_two_attempts(database_url: str, answered: Posted, repeated: bool) -> None:
+    hours, end = around("UTC", -60, 90)
+    async with a_storage(database_url) as storage:
+        await storage.hold("un")
+        posting = await storage.send()
+        await storage.transitions.settle(posting, answered)
+        await storage.rows(
+            "UPDATE personas SET version = version + 1,"
+            " spec = jsonb_set(spec, '{quiet_hours}', to_jsonb(CAST(:hours AS text)))",
+            hours=hours,
+        )
+        await storage.make_due()
+        again = await storage.transitions.claim_delivery(Deliver(conversation=1, delivery=posting.delivery))
+        bubble = await storage.row(
+            "SELECT state, attempts, due_at, dispatched_at FROM deliveries WHERE candidate_id IS NOT NULL"
+        )
+        event = await storage.row("SELECT from_state, to_state, why FROM job_events ORDER BY id DESC LIMIT 1")
+
+    assert (again is not None) is repeated
+    if repeated:
+        assert (bubble["state"], bubble["attempts"]) == ("posting", 2)
+    else:
+        assert bubble == {"state": "waiting", "attempts": 1, "due_at": end, "dispatched_at": None}
+        assert event == {"from_state": "sending", "to_state": "sending", "why": "quiet_hours"}

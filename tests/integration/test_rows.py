@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from schemas.claims import Accepted, MustBeAlone, Preparing, Refused, Unknown
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
-from schemas.jobs import AutoReply, DelayedSend
+from schemas.jobs import AutoReply
 from schemas.speech import SpeechFailed
 from tests.builders_shop import stock
 from tests.builders_storage import a_reply, a_reservation, a_step
@@ -89,7 +90,7 @@ def test_every_move_of_a_delivery_has_its_story() -> None:
     moves = {f"delivery {was} to {to}" for was, to, _ in table(3) if was in {"–", "posting", "waiting"}}
     told = {row.name.partition(":")[0] for row in ROWS}
 
-    assert len(moves) == 9
+    assert len(moves) == 10
     assert moves - told == set()
 
 
@@ -334,7 +335,7 @@ async def _(scene: Scene) -> Any:
     await scene.say()
     await scene.claim()
     late = await scene.steer("approve")
-    return late["status"], late["state"], late["by"]
+    return *refusal(late), late["by"]
 
 
 @row("18 hold what is held: the rest of the countdown is kept", (200, "never", True, "operator-acme hold"))
@@ -362,7 +363,7 @@ async def _(scene: Scene) -> Any:
     return scene.answers[-1], [bubble.split()[2] for bubble in await scene.bubbles()], await scene.due()
 
 
-@row("18 hold takes back what a worker prepares", (200, ["0 text held un"], "never"))
+@row("18 hold takes back what a worker prepares", (200, ["0 voice held un"], "never"))
 async def _(scene: Scene) -> Any:
     await preparing(scene)
     await scene.steer("hold")
@@ -374,7 +375,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.steer("hold")
     late = await scene.steer("hold")
-    return late["status"], late["state"], late["by"], late["on_hold"]
+    return *refusal(late), late["by"], late["on_hold"]
 
 
 @row("18 otherwise: the last bubble has left", (409, "sending", ["sent 1"]))
@@ -383,14 +384,14 @@ async def _(scene: Scene) -> Any:
     posting = await scene.leave()
     late = await scene.steer("hold")
     await scene.storage.settle(posting, Accepted())
-    return late["status"], late["state"], await scene.jobs()
+    return *refusal(late), await scene.jobs()
 
 
 @row("18 otherwise: queued", (409, "queued"))
 async def _(scene: Scene) -> Any:
     await scene.say()
     late = await scene.steer("hold")
-    return late["status"], late["state"]
+    return refusal(late)
 
 
 @row("19 release: the rest of the countdown runs", (200, "later", True, None))
@@ -435,7 +436,7 @@ async def _(scene: Scene) -> Any:
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
     late = await scene.steer("release")
-    return late["status"], late["state"], late["on_hold"]
+    return *refusal(late), late["on_hold"]
 
 
 @row("20 cancel: queued", (200, [], ["cancelled 1"]))
@@ -499,7 +500,7 @@ async def _(scene: Scene) -> Any:
     posting = await scene.leave()
     late = await scene.steer("cancel")
     await scene.storage.settle(posting, Accepted())
-    return late["status"], late["state"], await scene.jobs()
+    return *refusal(late), await scene.jobs()
 
 
 @row("20 otherwise: it may have been shown", (409, "sending", ["0 text leaving un"]))
@@ -507,7 +508,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.send(HANGS)
     late = await scene.steer("cancel")
-    return late["status"], late["state"], await scene.bubbles()
+    return *refusal(late), await scene.bubbles()
 
 
 @row("20 otherwise: it has ended", [(409, "sent"), (409, "silent"), (409, "failed"), (409, "superseded")])
@@ -545,7 +546,7 @@ async def _(scene: Scene) -> Any:
     await scene.say()
     await scene.conversation("takeover")
     late = await scene.conversation("takeover")
-    return late["status"], late["state"], late["by"]
+    return *refusal(late), late["by"]
 
 
 @row("22 resume answers what waits", ("job_2", ["cancelled 1", "queued 2"], "now"))
@@ -665,7 +666,7 @@ async def _(scene: Scene) -> Any:
     await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
     await scene.say()
     late = await scene.steer("retry", job=1)
-    return late["status"], late["state"], late["newer_job"]
+    return *refusal(late), late["newer_job"]
 
 
 @row("24 otherwise: live, or a reply was made", [(409, "queued"), (409, "held"), (409, "sent")])
@@ -744,7 +745,7 @@ async def _(scene: Scene) -> Any:
     await scene.send(NEVER)
     await scene.say()
     late = await scene.steer("retry", job=1)
-    return late["status"], late["state"], late["newer_job"]
+    return *refusal(late), late["newer_job"]
 
 
 @row("25 otherwise: a person answered since", (409, "failed", "the conversation went on"))
@@ -754,7 +755,7 @@ async def _(scene: Scene) -> Any:
     await scene.say(author="operator")
     await scene.conversation("resume")
     late = await scene.steer("retry")
-    return late["status"], late["state"], late["reason"]
+    return *refusal(late), late["reason"]
 
 
 # ---------------------------------------------------------------- what send workers do
@@ -803,10 +804,46 @@ async def _(scene: Scene) -> Any:
     return await scene.jobs(), await states(scene), await scene.due(), await scene.one("SELECT attention FROM jobs")
 
 
+@row("29 approve, release: that is decided, and off the attention list", [[None, None, None], [None, None, None]])
+async def _(scene: Scene) -> Any:
+    found = []
+    for verb in ("approve", "release"):
+        await unspoken(scene, SpeechFailed("no voice", retryable=False))
+        await scene.steer(verb)
+        found.append(
+            await scene.one("SELECT json_build_array(code, reason, attention) FROM jobs ORDER BY id DESC LIMIT 1")
+        )
+    return found
+
+
 @row("29 otherwise: it is tried again", (["sending 1"], ["held"], "later"))
 async def _(scene: Scene) -> Any:
     await unspoken(scene, SpeechFailed("no voice", retryable=True))
     return await scene.jobs(), await states(scene), await scene.due()
+
+
+@row("29 otherwise: operators called its worker off, three times each", (["sending 1"], ["preparing"], 1))
+async def _(scene: Scene) -> Any:
+    await preparing(scene)
+    for number in range(3):
+        await scene.edit(1, text=f"un {number}")
+        await scene.take()
+        await scene.steer("hold")
+        await scene.steer("release")
+        await scene.take()
+    return await scene.jobs(), await states(scene), await scene.one("SELECT crashes FROM jobs")
+
+
+@row("29 otherwise: other words after two failures have all their attempts", (["sending 1"], ["held"], 1))
+async def _(scene: Scene) -> Any:
+    away = SpeechFailed("no voice", retryable=True)
+    await unspoken(scene, away)
+    await scene.make_due()
+    await cannot_speak(scene, away)
+    await scene.edit(1, text="autrement")
+    await scene.make_due()
+    await cannot_speak(scene, away)
+    return await scene.jobs(), await states(scene), await scene.one("SELECT tries FROM jobs")
 
 
 @row("30 accepted: the next after its pace", (["sending 1"], "later"), **PACED)
@@ -881,6 +918,28 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.send(NEVER)
     return await deliveries(scene), await states(scene)
+
+
+@row(
+    "delivery waiting to waiting: night has fallen since it was refused",
+    (None, ["waiting False"], "worker quiet_hours"),
+)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(NO)
+    await night(scene)
+    await scene.make_webhooks_due()
+    return await scene.carry(), await deliveries(scene), await scene.why()
+
+
+@row("delivery waiting to posting: night has fallen, but it may have been shown", ["posting True"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.send(HANGS)
+    await night(scene)
+    await scene.make_webhooks_due()
+    await scene.carry()
+    return await deliveries(scene)
 
 
 @row("delivery posting to posting: its worker died", (["posting True"], True, True, None))
@@ -967,11 +1026,11 @@ async def _(scene: Scene) -> Any:
     return await states(scene), await scene.due()
 
 
-@row("33 otherwise: a notice", (409, ["notice held", "text held"]), **NOTICE)
+@row("33 otherwise: a notice", ((409, "held"), ["notice held", "text held"]), **NOTICE)
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
-    await scene.drop(1)
-    return scene.answers[-1], [" ".join(bubble.split()[1:3]) for bubble in await scene.bubbles()]
+    late = refusal(await scene.drop(1))
+    return late, [" ".join(bubble.split()[1:3]) for bubble in await scene.bubbles()]
 
 
 @row("33 otherwise: it has left, or was dropped", [(409, "leaving"), (409, "sent"), (409, "dropped")])
@@ -983,7 +1042,7 @@ async def _(scene: Scene) -> Any:
     found.append(await scene.drop(1))
     await scene.drop(2)
     found.append(await scene.drop(2))
-    return [(late["status"], late["state"]) for late in found]
+    return [refusal(late) for late in found]
 
 
 @row("edit: the words, without moving the countdown", (200, 1, "UN", True))
@@ -1049,11 +1108,11 @@ async def _(scene: Scene) -> Any:
     return await states(scene), await scene.jobs(), [line.replace(PART, "P") for line in lines]
 
 
-@row("edit: one that is prepared is prepared again, with the first part", ["0 text held P", "1 text held P"])
+@row("edit otherwise: what is spoken cannot become several", (422, ["0 voice preparing un"]))
 async def _(scene: Scene) -> Any:
     await preparing(scene)
     await scene.edit(1, text=f"{PART} {PART}")
-    return [line.replace(PART, "P") for line in await scene.bubbles()]
+    return scene.answers[-1], await scene.bubbles()
 
 
 @row("edit: what leaves is what was edited", "deux fois")
@@ -1063,7 +1122,7 @@ async def _(scene: Scene) -> Any:
     return json.loads((await scene.leave()).body)["data"]["text"]
 
 
-@row("edit: one that is prepared is prepared again", (["0 text held UN"], "now", 1))
+@row("edit: one that is prepared is prepared again", (["0 voice held UN"], "now", 1))
 async def _(scene: Scene) -> Any:
     await preparing(scene)
     await scene.edit(1, text="UN")
@@ -1075,7 +1134,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.edit(1, text="un, mieux", version=0)
     late = await scene.edit(1, text="un, autrement", version=0)
-    return late["status"], late["state"], late["by"], late["version"], await scene.one("SELECT text FROM candidates")
+    return *refusal(late), late["by"], late["version"], await scene.one("SELECT text FROM candidates")
 
 
 @row("edit otherwise: it has left", [(409, "leaving"), (409, "leaving"), (409, "sent")])
@@ -1090,7 +1149,7 @@ async def _(scene: Scene) -> Any:
     assert again is not None
     await scene.storage.settle(again, Accepted())
     found.append(await scene.edit(1, text="UN"))
-    return [(late["status"], late["state"]) for late in found]
+    return [refusal(late) for late in found]
 
 
 @row("edit otherwise: an attempt was made, though refused", (409, "held"))
@@ -1099,14 +1158,13 @@ async def _(scene: Scene) -> Any:
     await scene.send(NEVER)
     await scene.steer("retry")
     late = await scene.edit(1, text="UN")
-    return late["status"], late["state"]
+    return refusal(late)
 
 
-@row("edit otherwise: a notice", 409, **NOTICE)
+@row("edit otherwise: a notice", (409, "held"), **NOTICE)
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
-    await scene.edit(1, text="rien")
-    return scene.answers[-1]
+    return refusal(await scene.edit(1, text="rien"))
 
 
 @row("edit otherwise: the job has ended", (409, "recalled"))
@@ -1114,7 +1172,7 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un")
     await scene.steer("cancel")
     late = await scene.edit(1, text="UN")
-    return late["status"], late["state"]
+    return refusal(late)
 
 
 @row("edit otherwise: nothing, no words, no price to change", [["text"], ["text"], ["price"], ["strange"]])
@@ -1169,10 +1227,10 @@ async def _(scene: Scene) -> Any:
     await scene.reply("un", "deux", "trois")
     await scene.send()
     late = await scene.edit(3, ordinal=0)
-    return late["status"], late["state"], [bubble.split()[3] for bubble in await scene.bubbles()]
+    return *refusal(late), [bubble.split()[3] for bubble in await scene.bubbles()]
 
 
-@row("reorder: in front of one that is prepared", (["0 text held deux", "1 text held un"], "now"))
+@row("reorder: in front of one that is prepared", (["0 voice held deux", "1 voice held un"], "now"))
 async def _(scene: Scene) -> Any:
     await preparing(scene, "un", "deux")
     await scene.edit(2, ordinal=0)
@@ -1213,11 +1271,18 @@ async def _(scene: Scene) -> Any:
 
 async def preparing(scene: Scene, *texts: str) -> None:
     """A worker makes speech for the first bubble."""
-    await scene.reply(*texts or ("un",))
-    await scene.one("UPDATE candidates SET state = 'preparing' WHERE ordinal = 0")
+    await scene.say()
+    await scene.decide(Reply(tuple(Bubble(BubbleKind.VOICE, text) for text in texts or ("un",))))
+    await scene.make_due()
+    assert isinstance(await scene.take(), Preparing)
+
+
+async def night(scene: Scene) -> None:
+    """It is quiet hours at the contact's now."""
     await scene.one(
-        "UPDATE jobs SET state = 'sending', due_at = NULL, fence = fence + 1,"
-        " lease_until = clock_timestamp() + interval '15 s', leased_by = 'w'"
+        "UPDATE personas SET version = version + 1, spec = jsonb_set(spec, '{quiet_hours}',"
+        " to_jsonb(to_char(now() AT TIME ZONE 'UTC' - interval '1 hour', 'HH24:MI') || '-'"
+        " || to_char(now() AT TIME ZONE 'UTC' + interval '1 hour', 'HH24:MI')))"
     )
 
 
@@ -1231,7 +1296,11 @@ async def unspoken(scene: Scene, failure: SpeechFailed) -> None:
     await scene.say()
     await scene.decide(Reply((Bubble(BubbleKind.VOICE, "un"),)))
     await scene.make_due()
-    bubble = await scene.storage.claim_send(DelayedSend(conversation=1, job=1))
+    await cannot_speak(scene, failure)
+
+
+async def cannot_speak(scene: Scene, failure: SpeechFailed) -> None:
+    bubble = await scene.take()
     assert isinstance(bubble, Preparing)
     await scene.storage.speech_failed(bubble, failure)
 
@@ -1246,5 +1315,11 @@ async def cancelled(scene: Scene, job: int | None = None) -> tuple[int, list[str
 
 
 async def late(scene: Scene, verb: str, job: int | None = None) -> tuple[int, str]:
-    answer = await scene.steer(verb, {} if verb == "regenerate" else None, job)
+    return refusal(await scene.steer(verb, {} if verb == "regenerate" else None, job))
+
+
+def refusal(answer: Any) -> tuple[int, str]:
+    """Status and the state that was found. Who brought it there, and when, is told every time."""
+    assert answer["by"]
+    assert datetime.fromisoformat(answer["at"])
     return answer["status"], answer["state"]

@@ -13,11 +13,13 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from schemas.agent import Step, TraceItem, TraceKind
-from schemas.claims import Accepted, Claim, Refused, Unknown
-from schemas.decisions import Failure, Parked
+from schemas.claims import Accepted, Claim, Preparing, Refused, Unknown
+from schemas.conversation import BubbleKind
+from schemas.decisions import Bubble, Failure, Parked, Reply
 from schemas.errors import Code, FailureKind
 from schemas.jobs import Deliver
 from schemas.llm import Task
+from schemas.speech import Recording
 from tests.builders_face import a_gateway
 from tests.builders_storage import Storage, a_call, a_reply, a_reservation, a_step, a_storage, job_of
 from workers.adapters.postgres import measures, totals
@@ -209,6 +211,21 @@ async def test_what_happened_before_the_sums_were_kept_is_counted_the_same(datab
         told.ledger,
     ]
     assert (sum(told.send_lateness.counts), told.run_iterations.total, sum(told.jobs.values())) == (2, 2, 4)
+
+
+async def test_a_voice_bubble_is_as_late_as_its_audio_makes_it(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        await storage.transitions.record(await storage.claim(), Reply((Bubble(BubbleKind.VOICE, "un"),)))
+        await storage.rows("UPDATE jobs SET due_at = clock_timestamp() - interval '20 s'")
+        bubble = await storage.try_send()
+        assert isinstance(bubble, Preparing)
+        before = (await read(storage.database)).send_lateness
+        recording = Recording("org_1/speech/a.ogg", "http://it/v1/files/a", "audio/ogg; codecs=opus", 950, "un")
+        await storage.transitions.leave(bubble, recording)
+        after = (await read(storage.database)).send_lateness
+
+    assert (sum(before.counts), sum(after.counts), 20 <= after.total < 60) == (0, 1, True)
 
 
 async def test_every_end_of_a_retried_job_counts(database_url: str) -> None:

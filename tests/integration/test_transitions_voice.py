@@ -1,6 +1,7 @@
 """A voice bubble's life: taken, spoken outside of any transaction, asked again, and out; or held for a person."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from schemas.claims import Accepted, Posting, Preparing
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Reply
+from schemas.http import CandidatePatch
+from schemas.ids import CandidateId
 from schemas.jobs import DelayedSend
 from schemas.speech import Recording, SpeechFailed
 from tests.builders_storage import Storage, a_reply, a_storage
@@ -56,7 +59,9 @@ async def state(storage: Storage) -> dict[str, Any]:
 
 async def test_a_voice_bubble_is_leased_to_be_spoken_and_has_not_left(database_url: str) -> None:
     async with a_storage(database_url, VOICED) as storage:
-        bubble = await preparing(storage, "un", "deux")
+        await hold(storage, (BubbleKind.VOICE, "un"), (BubbleKind.VOICE, "deux"))
+        due = (await storage.job())["due_at"]
+        bubble = await take(storage)
 
         assert bubble == Preparing(
             job=bubble.job,
@@ -69,6 +74,7 @@ async def test_a_voice_bubble_is_leased_to_be_spoken_and_has_not_left(database_u
             voice="fr+f3",
             language="fr",
             consented=False,
+            due_at=due,
         )
         assert await state(storage) == {
             "job": "sending",
@@ -179,20 +185,14 @@ async def test_nothing_leaves_when_meanwhile(database_url: str, what: str, ended
         assert await storage.rows("SELECT 1 FROM deliveries WHERE candidate_id IS NOT NULL") == []
 
 
-EDIT = "UPDATE candidates SET text = 'autrement', version = version + 1"
+async def edit(storage: Storage, bubble: Preparing, text: str = "autrement") -> None:
+    await storage.transitions.edit_candidate(storage.org, bubble.candidate, CandidatePatch(text=text), "zoe")
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        EDIT,
-        EDIT + ", state = 'held'",
-    ],
-)
-async def test_what_was_edited_while_it_was_spoken_is_spoken_as_edited(database_url: str, edit: str) -> None:
+async def test_what_was_edited_while_it_was_spoken_is_spoken_as_edited(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         bubble = await preparing(storage)
-        await storage.rows(edit)
+        await edit(storage, bubble)
 
         assert await leave(storage, bubble) is None
         assert await state(storage) == {"job": "sending", "due": True, "leased": False, "bubbles": ["held"]}
@@ -210,7 +210,7 @@ async def test_what_was_edited_while_it_was_spoken_is_spoken_as_edited(database_
 async def test_an_edited_text_is_not_blamed_for_the_failure_of_the_one_before(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         bubble = await preparing(storage)
-        await storage.rows(EDIT)
+        await edit(storage, bubble)
 
         await storage.transitions.speech_failed(bubble, NEVER)
 
@@ -220,7 +220,7 @@ async def test_an_edited_text_is_not_blamed_for_the_failure_of_the_one_before(da
 async def test_what_is_put_on_hold_while_it_is_spoken_waits(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         bubble = await preparing(storage)
-        await storage.rows("UPDATE jobs SET on_hold = true, due_at = NULL")
+        await storage.transitions.hold(storage.org, bubble.job, "zoe")
 
         assert await leave(storage, bubble) is None
         assert await state(storage) == {"job": "sending", "due": False, "leased": False, "bubbles": ["held"]}
@@ -228,12 +228,66 @@ async def test_what_is_put_on_hold_while_it_is_spoken_waits(database_url: str) -
 
 async def test_a_job_on_hold_whose_worker_died_is_not_offered_for_ever(database_url: str) -> None:
     async with a_storage(database_url) as storage:
-        await preparing(storage)
-        await storage.rows("UPDATE jobs SET on_hold = true, due_at = NULL")
+        bubble = await preparing(storage)
+        await storage.transitions.hold(storage.org, bubble.job, "zoe")
         await storage.expire_leases()
 
         assert await storage.try_send() is None
         assert (await state(storage))["due"] is False
+
+
+INTERRUPTIONS = ["edits", "holds", "reorders", "drops"]
+
+
+async def interrupt(storage: Storage, bubble: Preparing, how: str, number: int) -> None:
+    """An operator does something that calls the speaking worker off."""
+    match how:
+        case "edits":
+            await edit(storage, bubble, f"autrement {number}")
+        case "holds":
+            await storage.transitions.hold(storage.org, bubble.job, "zoe")
+            await storage.transitions.release_hold(storage.org, bubble.job, "zoe")
+        case "reorders":
+            patch = CandidatePatch(ordinal=1)
+            await storage.transitions.edit_candidate(storage.org, bubble.candidate, patch, "zoe")
+        case _:
+            await storage.transitions.drop_candidate(storage.org, bubble.candidate, "zoe")
+
+
+@pytest.mark.parametrize("how", INTERRUPTIONS)
+async def test_a_worker_that_an_operator_called_off_has_not_died(database_url: str, how: str) -> None:
+    async with a_storage(database_url) as storage:
+        bubble = await preparing(storage, "un", "deux", "trois", "quatre", "cinq")
+        for number in range(4):
+            await interrupt(storage, bubble, how, number)
+            bubble = await take(storage)
+
+        job = await storage.job()
+        assert (job["state"], job["code"], job["crashes"]) == ("sending", None, 1)
+
+
+@pytest.mark.parametrize("how", ["edits", "reorders", "drops"])
+async def test_what_is_spoken_instead_has_all_its_attempts(database_url: str, how: str) -> None:
+    async with a_storage(database_url) as storage:
+        bubble = await preparing(storage, "un", "deux")
+        await failing(storage, bubble, AWAY, AWAY)
+        await interrupt(storage, bubble, how, 1)
+        await storage.make_due()
+
+        job = await failing(storage, await take(storage), AWAY, AWAY)
+
+        assert (job["state"], job["code"], job["tries"]) == ("sending", None, 2)
+
+
+async def test_another_bubbles_words_do_not_give_the_next_one_more_attempts(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        bubble = await preparing(storage, "un", "deux")
+        await failing(storage, bubble, AWAY, AWAY)
+        second = replace(bubble, candidate=CandidateId(bubble.candidate + 1))
+        await edit(storage, second)
+        await storage.make_due()
+
+        assert (await failing(storage, await take(storage), AWAY))["code"] == "AR-561"
 
 
 async def test_a_stopping_worker_gives_its_bubble_back_uncounted(database_url: str) -> None:

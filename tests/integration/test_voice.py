@@ -19,6 +19,7 @@ from pipelines.delivery.speech import Recordings
 from schemas.claims import Accepted, Endpoint, Posted
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Reply
+from schemas.http import CandidatePatch
 from schemas.jobs import DelayedSend
 from schemas.settings import Settings
 from schemas.speech import Audio, Engine, SpeechFailed
@@ -170,9 +171,9 @@ async def test_what_is_edited_while_it_is_spoken_is_spoken_as_edited(database_ur
     async with a_scene(database_url, tmp_path) as scene:
 
         async def edit() -> None:
-            await scene.storage.rows(
-                "UPDATE candidates SET text = :text, version = version + 1, state = 'held'", text=OTHER
-            )
+            bubble = (await scene.storage.row("SELECT id FROM candidates"))["id"]
+            patch = CandidatePatch(text=OTHER)
+            await scene.storage.transitions.edit_candidate(scene.storage.org, bubble, patch, "zoe")
 
         scene.speech.before = [edit]
         await scene.hold((BubbleKind.VOICE, WORDS))

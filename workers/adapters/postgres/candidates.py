@@ -1,7 +1,7 @@
 """An operator changes a reply that waits: the words, the price or the place of one bubble, or drops it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -62,9 +62,15 @@ UPDATE candidates SET state = 'dropped', reason = 'operator', version = version 
 WHERE id = ANY(:bubbles) AND state IN ('held', 'preparing')
 """)
 
+# Deaths and failed attempts were those of the words that are not the next to be spoken any more.
+_ANEW = sql("""
+UPDATE jobs SET tries = 0, crashes = 0 WHERE id = :job AND fence = :fence AND state IN ('held', 'sending')
+""")
+
+# The worker is called off, and has not died.
 _AGAIN = sql(f"""
 UPDATE jobs
-SET due_at = clock_timestamp(), lease_until = NULL, leased_by = NULL, fence = fence + 1,
+SET due_at = clock_timestamp(), lease_until = NULL, leased_by = NULL, fence = fence + 1, crashes = 0,
     dispatched_at = {DISPATCHED_SEND}
 WHERE id = :job AND fence = :fence AND state = 'sending'
 RETURNING dispatched_at IS NOT NULL AS dispatched
@@ -99,7 +105,7 @@ class _Reply:
 
 
 async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
-    """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Conflict, Invalid."""
+    """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Invalid."""
     if patch.text is not None and claims_to_be_human(patch.text):
         # It leaves as `ai_generated`: what a person wants to say of themself, they write as a message of their own.
         raise _invalid("text", "a bubble of the AI may not say that a human writes it; take the conversation over")
@@ -116,6 +122,7 @@ async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch
     await _move(tx, places)
     if texts[1:]:
         await tx.run(_ADD, candidate=candidate, ordinal=place, texts=texts[1:])
+    await _begin_again(tx, reply, {bubble for bubble, _ in places} | ({candidate} if words is not None else set()))
     if reply.prepared in {candidate, *(moved for moved, _ in places)}:
         await _send_again(tx, reply)
     changed = sorted(patch.model_fields_set & {"text", "price", "ordinal"})
@@ -124,7 +131,7 @@ async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch
 
 
 async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: str) -> None:
-    """Row 33 when it was the last. Raises NotFound, TooLate, Conflict (a notice)."""
+    """Row 33 when it was the last. Raises NotFound, TooLate."""
     reply = await _changeable(tx, await _about(tx, org, candidate), candidate)
     rest = [bubble for bubble in reply.waiting if bubble.id != candidate]
     over = all(bubble.kind is BubbleKind.NOTICE for bubble in rest)
@@ -136,7 +143,9 @@ async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: 
         return
     places = closed_up(rest, reply.first)
     await _move(tx, places)
-    if reply.prepared in {candidate, *(moved for moved, _ in places)}:
+    changed = {candidate, *(bubble for bubble, _ in places)}
+    await _begin_again(tx, reply, changed)
+    if reply.prepared in changed:
         await _send_again(tx, reply)
 
 
@@ -164,7 +173,7 @@ async def _changeable(tx: Transaction, about: Row, candidate: CandidateId) -> _R
     if own.state not in _WAITING or not (ready or job.state in (JobState.HELD, JobState.SENDING)):
         raise await too_late(tx, job, state=own.state if own.state not in _WAITING else None)
     if own.kind == BubbleKind.NOTICE:
-        raise Conflict("a notice can be neither edited nor dropped", state=own.state)
+        raise await too_late(tx, job, state=own.state, reason="a notice can be neither edited nor dropped")
     if not job.replies:
         raise Conflict("what was paid for is delivered as it is", state=own.state)
     return _Reply(conversation, job, bubbles, own)
@@ -216,6 +225,13 @@ def _invalid(field: str, sentence: str) -> Invalid:
 async def _move(tx: Transaction, places: Sequence[Place]) -> None:
     if places:
         await tx.run(_MOVE, ids=[bubble for bubble, _ in places], ordinals=[ordinal for _, ordinal in places])
+
+
+async def _begin_again(tx: Transaction, reply: _Reply, changed: Collection[CandidateId]) -> None:
+    """The next bubble is not what was tried before: it has all its attempts."""
+    job = reply.job
+    if reply.waiting[0].id in changed and (job.tries or job.crashes):
+        await tx.run(_ANEW, job=job.id, fence=job.fence)
 
 
 async def _send_again(tx: Transaction, reply: _Reply) -> None:

@@ -3,6 +3,7 @@
 from schemas.claims import Endpoint, Posting, Refused, Unknown
 from schemas.ids import CandidateId, ConversationId, DeliveryId, OrgId
 from schemas.jobs import Deliver
+from workers.adapters.postgres import quiet_hours
 from workers.adapters.postgres.locks import lock
 from workers.adapters.postgres.settle import settle
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -26,8 +27,10 @@ _NOT_YET = sql("UPDATE deliveries SET dispatched_at = NULL WHERE id = :delivery 
 
 async def claim(tx: Transaction, hint: Deliver) -> Posting | None:
     """None: there is nothing to post now, or it was given up instead."""
-    if hint.conversation and await lock(tx, hint.conversation) is None:
-        return None
+    if hint.conversation:
+        conversation = await lock(tx, hint.conversation)
+        if conversation is None or await quiet_hours.hold_back_again(tx, conversation, DeliveryId(hint.delivery)):
+            return None
     row = await tx.one(_CLAIM, delivery=hint.delivery, lease=tx.lease, instance=tx.instance)
     if row is None:
         await tx.run(_NOT_YET, delivery=hint.delivery)

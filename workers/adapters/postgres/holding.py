@@ -7,7 +7,7 @@ from schemas.jobs import DelayedSend
 from schemas.strategy import NO_STRATEGY
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import AT_REST, EVENT, read_or_refuse, too_late
+from workers.adapters.postgres.jobs import AT_REST, EVENT, NO_COMPLAINT, read_or_refuse, too_late
 from workers.adapters.postgres.locks import lock_of_job
 from workers.adapters.postgres.transaction import Transaction, sql
 
@@ -17,11 +17,11 @@ SELECT EXISTS (SELECT 1 FROM candidates WHERE job_id = :job AND state IN ('held'
                  AND d.candidate_id IS NOT NULL AND d.state IN ('posting', 'waiting')) AS bubble_out
 """)
 
-# What a worker is preparing comes back: its fence is an old one from here on.
+# What a worker is preparing comes back: its fence is an old one from here on, and it has not died.
 _HOLD = sql(f"""
 WITH stopped AS (
   UPDATE jobs
-  SET on_hold = true, due_at = NULL, {AT_REST},
+  SET on_hold = true, due_at = NULL, crashes = 0, {AT_REST},
       rest = CASE WHEN state = 'held' THEN GREATEST(due_at - clock_timestamp(), interval '0') END
   WHERE id = :job AND state = :state AND fence = :fence AND NOT on_hold
   RETURNING id
@@ -35,7 +35,7 @@ SELECT id FROM stopped
 _RELEASE = sql(f"""
 WITH released AS (
   UPDATE jobs
-  SET on_hold = false, rest = NULL, dispatched_at = {DISPATCHED_SEND},
+  SET on_hold = false, rest = NULL, {NO_COMPLAINT}, dispatched_at = {DISPATCHED_SEND},
       due_at = CASE WHEN :bubble_out THEN NULL
                     WHEN state = 'sending' THEN clock_timestamp()
                     ELSE clock_timestamp()

@@ -25,6 +25,9 @@ MAX_SUPERSEDES = 3
 AT_REST = "dispatched_at = NULL, lease_until = NULL, leased_by = NULL, fence = fence + 1"
 """What leaving a state clears, besides `due_at`, which most moves set anew."""
 
+NO_COMPLAINT = "code = NULL, reason = NULL, attention = NULL"
+"""What a job held because its speech had failed is rid of when it goes on: approved or released, that is decided."""
+
 JOB = """j.id AS job, j.state AS job_state, j.kind AS job_kind, j.fence AS job_fence, j.inbound_seq AS job_seq,
 j.pinned AS job_pinned, j.restarts AS job_restarts, j.supersedes AS job_supersedes, j.tries AS job_tries,
 j.crashes AS job_crashes, j.claims AS job_claims, j.on_hold AS job_on_hold, j.due_at AS job_due_at"""

@@ -41,4 +41,4 @@ async def leave(tx: Transaction, bubble: Offering, link: Link) -> Posting | None
         await preparing.put_back(tx, conversation, job, bubble.candidate, "payment_closed", tries=job.tries)
         return None
     sale = Sale(payment, kept.url, sold.price, sold.media)
-    return await leave_now(tx, conversation, job, Next.of(look, sale=sale))
+    return await leave_now(tx, conversation, job, Next.of(look, sale=sale), bubble.due_at)

@@ -89,7 +89,7 @@ async def take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Of
     if fence is None:
         return None
     order = _order(conversation, look, row, sold)
-    return Offering(job.id, conversation.id, conversation.org, fence, candidate, look.version, order)
+    return Offering(job.id, conversation.id, conversation.org, fence, candidate, look.version, order, job.due_at)
 
 
 async def refused(tx: Transaction, conversation: Locked, job: Job, look: Row, sold: Sold) -> bool:

@@ -21,7 +21,8 @@ _SEND = sql(f"""
 WITH sending AS (
   UPDATE jobs
   SET state = 'sending', queue = 'send', code = NULL, reason = NULL, attention = NULL, ended_at = NULL, crashes = 0,
-      inbound_seq = :seq, fence = fence + 1, due_at = clock_timestamp(), dispatched_at = {DISPATCHED_SEND}
+      tries = 0, inbound_seq = :seq, fence = fence + 1, due_at = clock_timestamp(),
+      dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND state = 'failed' AND fence = :fence AND {READY}
   RETURNING id, dispatched_at
 ), told AS ({EVENT.format(of="sending", frm="'failed'", to="'sending'")})

@@ -10,7 +10,7 @@ from pipelines.text import storable
 from schemas.claims import Preparing
 from schemas.errors import Code
 from schemas.ids import CandidateId
-from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts
+from workers.adapters.postgres.jobs import AT_REST, EVENT, NO_COMPLAINT, Job, facts
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
@@ -20,9 +20,6 @@ MAX_TRIES = 3
 
 _MAKING = {Code.SPEECH: "it was spoken", Code.PAYMENT_LINK: "its link was made"}
 _FAILED = {Code.SPEECH: "speech_failed", Code.PAYMENT_LINK: "link_failed", Code.MEDIA: "media_not_sendable"}
-
-NO_COMPLAINT = "code = NULL, reason = NULL, attention = NULL"
-"""A job that was held because its speech or link had failed goes on: approved, or released."""
 
 _TAKE = sql(f"""
 WITH job AS (
@@ -82,6 +79,7 @@ async def take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Pr
         voice=spec.voice,
         language=spec.language or look.locale or conversation.organization.spec.locale,
         consented=bool(spec.voice_consent_record),
+        due_at=job.due_at,
     )
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pipelines.delivery.quiet import quiet_until
 from pipelines.hours import zone_of
+from schemas.ids import DeliveryId
 from workers.adapters.postgres.jobs import EVENT, Job, facts
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Transaction, sql
@@ -16,6 +17,18 @@ WITH waiting AS (
   WHERE id = :job AND state = :state AND fence = :fence AND lease_until IS NULL
   RETURNING id
 ), told AS ({EVENT.format(of="waiting", frm=":state", to=":state")})
+SELECT id FROM waiting
+""")
+
+# One that may have been shown is not held back: its repeat, under the same id, shows nothing twice.
+_WAIT_AGAIN = sql(f"""
+WITH waiting AS (
+  UPDATE deliveries d SET due_at = CAST(:until AS timestamptz), dispatched_at = NULL
+  FROM jobs j
+  WHERE d.id = :delivery AND d.state = 'waiting' AND NOT d.ambiguous AND d.candidate_id IS NOT NULL
+    AND d.lease_until IS NULL AND d.due_at <= clock_timestamp() AND j.id = d.job_id AND j.kind <> 'delivery'
+  RETURNING j.id, j.state
+), told AS ({EVENT.format(of="waiting", frm="waiting.state", to="waiting.state")})
 SELECT id FROM waiting
 """)
 
@@ -50,3 +63,22 @@ async def hold_back(tx: Transaction, conversation: Locked, job: Job) -> bool:
         facts=facts(until=until.isoformat(), zone=zone),
     )
     return True
+
+
+async def hold_back_again(tx: Transaction, conversation: Locked, delivery: DeliveryId) -> bool:
+    """The same for a bubble's next attempt. True: the receiver refused it, it is quiet, and it is due afterwards."""
+    found = await quiet(tx, conversation)
+    if found is None:
+        return False
+    until, zone = found
+    held_back = await tx.one(
+        _WAIT_AGAIN,
+        org=conversation.org,
+        conversation=conversation.id,
+        delivery=delivery,
+        until=until,
+        who="worker",
+        why="quiet_hours",
+        facts=facts(until=until.isoformat(), zone=zone),
+    )
+    return held_back is not None

@@ -39,7 +39,7 @@ _SENDING = sql(f"""
 WITH again AS (
   UPDATE jobs
   SET state = 'sending', queue = 'send', code = NULL, reason = NULL, attention = NULL, ended_at = NULL, crashes = 0,
-      lease_until = NULL, leased_by = NULL, fence = fence + 1,
+      tries = 0, lease_until = NULL, leased_by = NULL, fence = fence + 1,
       due_at = CASE WHEN :bubble_out THEN NULL ELSE clock_timestamp() END, dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND state = 'failed' AND fence = :fence
   RETURNING id, dispatched_at

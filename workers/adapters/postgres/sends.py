@@ -7,6 +7,7 @@ line in the conversation. From then on it is delivered or given up. A voice bubb
 """
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, Sale, audio, message_send
 from pipelines.delivery.media import Checked, first_fault, told
@@ -18,7 +19,7 @@ from schemas.jobs import DelayedSend
 from schemas.payments import Offering
 from schemas.speech import Recording
 from workers.adapters.postgres import checked, endings, failures, offering, preparing, quiet_hours
-from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, Job, facts, make, send_away, successor
+from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, NO_COMPLAINT, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.webhooks import endpoint_of
@@ -58,7 +59,7 @@ _DROP = sql("UPDATE candidates SET state = 'dropped', reason = 'noticed' WHERE i
 
 _LEAVE = sql(f"""
 WITH job AS (
-  UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, tries = 0, {preparing.NO_COMPLAINT}, {AT_REST}
+  UPDATE jobs SET state = 'sending', due_at = NULL, crashes = 0, tries = 0, {NO_COMPLAINT}, {AT_REST}
   WHERE id = :job AND state = :from AND fence = :fence
   RETURNING id
 ), bubble AS (
@@ -141,7 +142,7 @@ async def _take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> P
         return await _leave_if_sendable(tx, conversation, job, Next.of(look))
     taken = await offering.take(tx, conversation, job, look)
     if isinstance(taken, Sale):
-        return await leave(tx, conversation, job, Next.of(look, sale=taken))
+        return await leave(tx, conversation, job, Next.of(look, sale=taken), job.due_at)
     return taken
 
 
@@ -149,7 +150,7 @@ async def _leave_if_sendable(tx: Transaction, conversation: Locked, job: Job, bu
     if (fault := first_fault(bubble.media, paid=not job.replies)) is not None:
         await preparing.ask(tx, conversation, job, bubble.candidate, Code.MEDIA, fault)
         return None
-    return await leave(tx, conversation, job, bubble)
+    return await leave(tx, conversation, job, bubble, job.due_at)
 
 
 async def look_at(tx: Transaction, conversation: Locked, job: int) -> Row | None:
@@ -187,8 +188,8 @@ def _closed(conversation: Locked, look: Row, job: Job) -> str | None:
     return "paused" if conversation.paused else None
 
 
-async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -> Posting:
-    """The bubble is out: whatever happens now, it is delivered or given up."""
+async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next, due_at: datetime | None) -> Posting:
+    """The bubble is out: whatever happens now, it is delivered or given up. How late it is counts from `due_at`."""
     body = _body(conversation, job, bubble)
     row = await tx.the(
         _LEAVE,
@@ -213,7 +214,7 @@ async def leave(tx: Transaction, conversation: Locked, job: Job, bubble: Next) -
         instance=tx.instance,
         who="worker",
         why="window_closed" if job.state is JobState.HELD else "next_bubble",
-        facts=facts(candidate=bubble.candidate, due_at=job.due_at and job.due_at.isoformat()),
+        facts=facts(candidate=bubble.candidate, due_at=due_at and due_at.isoformat()),
         **{"from": job.state.value},
     )
     if bubble.sale is not None:

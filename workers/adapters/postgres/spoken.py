@@ -29,7 +29,7 @@ async def leave(tx: Transaction, spoken: Preparing, recording: Recording) -> Pos
         return None
     if await waits_again(tx, conversation, look, job, spoken):
         return None
-    return await leave_now(tx, conversation, job, Next.of(look, recording))
+    return await leave_now(tx, conversation, job, Next.of(look, recording), spoken.due_at)
 
 
 async def waits_again(tx: Transaction, conversation: Locked, look: Row, job: Job, bubble: Preparing | Offering) -> bool:

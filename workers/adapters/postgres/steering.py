@@ -13,6 +13,7 @@ from workers.adapters.postgres.audit import note, note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import (
     EVENT,
+    NO_COMPLAINT,
     Job,
     live,
     make,
@@ -26,7 +27,8 @@ from workers.adapters.postgres.transaction import Transaction, sql
 
 _APPROVE = sql(f"""
 WITH approved AS (
-  UPDATE jobs SET due_at = clock_timestamp(), on_hold = false, rest = NULL, dispatched_at = {DISPATCHED_SEND}
+  UPDATE jobs SET due_at = clock_timestamp(), on_hold = false, rest = NULL, {NO_COMPLAINT},
+                  dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND state = 'held' AND fence = :fence
   RETURNING id, dispatched_at
 ), told AS ({EVENT.format(of="approved", frm="'held'", to="'held'")})

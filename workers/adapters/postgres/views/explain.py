@@ -44,9 +44,13 @@ _CONVERSATION = text(
 )
 _MESSAGE = text("SELECT author, seq, created_at, deleted_at, reason, job_id FROM messages WHERE id = :message")
 
+# Not every event is a move: bubbles are changed, the list of attention is read. And of a reply on hold only what has
+# put it there tells why it waits, though a bubble that was out is accepted meanwhile.
 _JOB = (
     "SELECT j.*, e.at AS moved_at, e.who AS moved_by, e.why AS moved_why FROM jobs j LEFT JOIN LATERAL "
-    "(SELECT * FROM job_events WHERE job_id = j.id ORDER BY id DESC LIMIT 1) e ON true "
+    "(SELECT * FROM job_events WHERE job_id = j.id "
+    " AND (from_state IS DISTINCT FROM to_state OR why NOT IN ('edited', 'dropped', 'dismissed')) "
+    " AND (NOT j.on_hold OR why IN ('decided', 'hold', 'speech_failed')) ORDER BY id DESC LIMIT 1) e ON true "
 )
 _ONE_JOB = text(_JOB + "WHERE j.id = :job")
 _NEWEST_JOB = text(
