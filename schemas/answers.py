@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StringConstraints
 
 from schemas.access import Role
 from schemas.claims import CandidateState
@@ -58,7 +58,7 @@ class KeyIn(Asked):
     and the audit log call whoever holds the key; without one it is the role and the key's id: `operator-key_3`."""
 
     role: Annotated[Role, Field(strict=False)]
-    name: Annotated[str, Field(min_length=1, max_length=128)] | None = None
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128)] | None = None
     organization: Name | None = None
 
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from pipelines.llm.history import ASSISTANT, OPENING, USER
 from pipelines.llm.layout import Kept
 from pipelines.memory.external import neutralised
-from pipelines.text import storable
+from pipelines.text import is_blank, storable
 from schemas.conversation import Author, BubbleKind, Case, Turn
 from schemas.llm import Block, Message, Text, ToolResult, ToolUse
 
@@ -49,7 +49,7 @@ def _is_shown(turn: Turn) -> bool:
     """System lines and notices are not ours to repeat."""
     if turn.author is Author.SYSTEM or turn.kind is BubbleKind.NOTICE:
         return False
-    return bool(turn.text.strip() or turn.attachments or turn.author is not Author.CONTACT)
+    return bool(turn.attachments) or turn.author is not Author.CONTACT or not is_blank(turn.text)
 
 
 def _our_calls(group: list[Turn]) -> list[Message]:
@@ -80,7 +80,7 @@ def _call_id(turn: Turn) -> str:
 
 def _stamped(turn: Turn, zone: ZoneInfo) -> str:
     """Attachments are named, not shown: an image in the prompt would be another prompt."""
-    parts = [turn.text] if turn.text.strip() else []
+    parts = [turn.text] if not is_blank(turn.text) else []
     parts += [f"({attachment.type} attached)" for attachment in turn.attachments]
     return f"[{turn.at.astimezone(zone):%H:%M}] {neutralised(' '.join(parts))}"
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from pipelines.text import is_blank
 from schemas.agent import TraceItem, TraceKind
 from schemas.conversation import Author, Case, Trigger, Turn
 from schemas.decisions import Silence, SilenceReason
@@ -41,7 +42,7 @@ def _something_to_answer(case: Case) -> bool:
 
 
 def _says_something(turn: Turn) -> bool:
-    return bool(turn.text.strip() or turn.attachments)
+    return bool(turn.attachments) or not is_blank(turn.text)
 
 
 def _silence(case: Case, reason: SilenceReason, rule: str, code: Code | None = None) -> Silence:

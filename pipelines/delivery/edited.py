@@ -1,6 +1,6 @@
 """An operator's words become bubbles as the agent's do: rendered for a chat, and cut where the channel's limit asks."""
 
-from pipelines.text import LIMITS, rendered, split
+from pipelines.text import LIMITS, is_blank, rendered, split
 from schemas.channels import Channel
 from schemas.conversation import BubbleKind
 from schemas.errors import Invalid
@@ -10,8 +10,10 @@ from schemas.speech import MAX_CHARACTERS
 def edited(words: str, was: str, kind: BubbleKind, channel: Channel) -> list[str]:
     """The texts that take the place of `was`, at least one; more than one only for text that is read.
 
-    `words` are clean and not blank. Raises Invalid for what a voice could not say.
+    `words` are clean. Raises Invalid for words that nobody would see, and for what a voice could not say.
     """
+    if is_blank(words):
+        raise Invalid("nothing to read", [{"field": "text", "message": "a bubble needs a character that is seen"}])
     # Sent back unchanged, it was rendered before: what looks like a mark in it is none.
     text = words if words == was else rendered(words)
     if kind is BubbleKind.VOICE:

@@ -3,7 +3,7 @@
 from pipelines.honesty.reading import any_of, clauses, hits
 
 _MACHINE = (
-    r"(?:chat ?bots?|bots?|robots?|ia|ai|a\.i\.|i\.a\.|intelligence artificielle|artificial intelligence|algo"
+    r"(?:chat ?bots?|b[o0]ts?|robots?|ia|ai|a\.i\.|i\.a\.|intelligence artificielle|artificial intelligence|algo"
     r"|algorithme"
     r"|ordinateur|computer|chatgpt|gpt|llm|language model|assistante? virtuelle?|virtual assistant|fake|repondeur"
     r"|replika|program|programme informatique|automate)\b"
@@ -34,6 +34,8 @@ _ASKS = r"(?=[^?]{0,160}\?)"
 _WRITES = r"(?:ecri[stv]\w*|repon[ds]\w*|parles?|tapes?|typing|writing|replying|answering|texting|talking|responding)"
 
 _NAMED = any_of(
+    r"(?<![\w'&])t (?:pas |vraiment |juste |genre )*(?:une? |qu'une? )" + _MACHINE,
+    r"^(?:so |wait |lol |hey )*(?:you|u|ya) (?:really |even )?(?:an? )?" + _MACHINE + r" ?\?",
     # « t'es un bot ? », "are you an AI", "you're a bot": a doubt, asked or not
     _YOU_ARE + _MAYBE + _A + _MACHINE,
     _YOU_ARE + r"(?:une? |an? )?machine\b(?! (?:de|a|learning|gun|shop|operator))" + _ASKS,
@@ -55,6 +57,9 @@ _NAMED = any_of(
     r"\bbot ou (?:pas|humain|vraie)|\b(?:bot|robot|ia|ai) (?:or|ou) (?:human|humaine?|real|une? vraie?|reelle?|pas)\b",
 )
 _DOUBTED = any_of(
+    r"^(?:so |wait |lol |hey )*(?:you|u|ya) (?:really |even |for )?(?:an? )?(?:real|" + _HUMAN + r") ?\?",
+    r"\best-ce (?:bien |vraiment )?(?:une? )?" + _HUMAN + r" qui (?:m'|me )?" + _WRITES,
+    r"(?<![\w'&])t (?:vraiment |bien )*(?:une? )?" + _HUMAN + r" ?\?",
     # « t'es humaine ? », "are you real?": only when it is asked, for people are human and real in praise, too
     r"\b(?:t'es|tu es|t es|vous etes|tu serais)" + r" " + _MAYBE + r"(?:une? )?" + _HUMAN + _ASKS,
     r"\b(?:t'es|tu es) (?:vraiment |bien )?vraie? ?\?",

@@ -11,7 +11,7 @@ _WORDS_EN = "seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixtee
 _YOUNG_FR = rf"(?:[7-9]|1[0-7]|{_WORDS_FR})"
 _YOUNG_EN = rf"(?:[7-9]|1[0-7]|{_WORDS_EN})"
 _EIGHTEEN = r"(?:18|dix[- ]huit|eighteen)"
-_YEARS = r" ?(?:ans|an|piges|balais)\b"
+_YEARS = r" ?(?:ans|an|piges|balais|berges)\b"
 _J_AI = r"(?<!depuis que )(?<!des que )(?<!quand )(?<!lorsque )\b(?:j'ai|j ai|jai|g)"
 _ONLY = (
     r" (?:que |qu'|seulement |juste |a peine |tout juste |bientot |presque |deja |actuellement |toujours |encore "
@@ -53,13 +53,17 @@ _NOT_FOR_LONG = r"(?:dans|en|le|bientot|l'annee|la semaine|le mois|ce|cette|dema
 
 _SAYS = any_of(
     _J_AI + _ONLY + _YOUNG_FR + _YEARS + _NO_AGE,
+    rf"\bj[e']? ?n'?(?: en)? ?ai (?:encore )?(?:que|qu'|seulement) ?(?:a peine )?{_YOUNG_FR}{_YEARS}{_NO_AGE}",
+    rf"\bje? ?(?:viens (?:juste |tout juste |a peine )?d'avoir|vais sur mes|fete mes|va sur mes) "
+    rf"{_YOUNG_FR}{_YEARS}{_NO_AGE}",
     rf"\b(?:j'aurai|je vais avoir|j'vais avoir|je fete mes|je ferai|j'ai) (?:que |mes |bientot )*(?:1[0-7]"
     rf"|{_EIGHTEEN}){_YEARS} "
     rf"(?:que )?{_NOT_FOR_LONG}\b(?! (?:ma tete|cette (?:boite|maison)|la (?:boite|region)|le (?:metier|milieu)))",
     rf"\b(?:j'aurai|je vais avoir|j'vais avoir) (?:que |mes |bientot )*(?:1[0-7]|{_EIGHTEEN}){_YEARS}",
     rf"\bj'?ai (?:pas encore|meme pas|pas) (?:mes )?(?:1[678]|{_EIGHTEEN}){_YEARS}(?! de)",
     rf"\bj'?ai moins de (?:1[0-8]|{_EIGHTEEN}){_YEARS}(?! (?:de|d'))",
-    r"\b(?:je suis|chuis|j'suis|suis) (?:encore |toujours |juste |qu'une? |une? )*mineure?\b(?! (?:de fond|au"
+    r"\b(?:je suis|chuis|chui|j'suis|jsuis|j suis|suis) "
+    r"(?:encore |toujours |juste |qu'une? |une? )*mineure?\b(?! (?:de fond|au"
     r"|dans (?:la|une) mine))",
     r"\b(?:je suis|chuis|j'suis|suis) (?:encore |toujours |juste |actuellement )*(?:en (?:classe de )?"
     + _GRADES
@@ -70,6 +74,12 @@ _SAYS = any_of(
     r"\bje (?:rentre|passe|vais) en (?:classe de )?(?:6e|6eme|sixieme|5e|5eme|4e|4eme|3e|3eme|seconde|terminale)\b"
     + _NO_GRADE,
     r"\bi(?:'m| am|m) " + _JUST + _YOUNG_EN + _THEN,
+    rf"^(?:(?:hey|hi|hello|lol|btw|just|only|and|but|well),? )*{_YOUNG_EN} ?(?:yo|y/o|y\.o\.?)"
+    r"(?: (?:girl|boy|here|f|m|btw|lol))*"
+    r"[ .!,;?)]*$",
+    rf"^(?:(?:hey|hi|lol|btw|just|only|and|but|well),? )*(?:just turned|(?:i'?m |just )?(?:turning|gonna be)"
+    rf"|i just turned|i'?ve just turned) {_YOUNG_EN}\b(?! ?(?:%|percent|pages?|minutes|hours|days|weeks|months|degrees"
+    r"|weeks along))",
     rf"\bi(?:'ll be|'m turning|m turning| turn| will be|'m gonna be) (?:only )?(?:1[0-7]|{_EIGHTEEN}"
     rf"|{_WORDS_EN}) ?{_NOT_FOR_LONG}\b",
     rf"\bi(?:'m| am|m) not (?:even |yet )?(?:1[678]|{_EIGHTEEN})\b(?: yet)?",
@@ -90,17 +100,26 @@ _SAYS = any_of(
     r"\bmy age is (?:only )?" + _YOUNG_EN + r"\b|\bmon age (?:c'est|est) " + _YOUNG_FR + r"\b",
 )
 _BORN = re.compile(
-    r"\b(?:je suis nee?|chuis nee?|j'suis nee?|suis nee?|i was born|i'm born|born) (?:en|le [\w ]{1,20}|in"
+    r"(?:\b(?:je suis nee?|chuis nee?|j'suis nee?|jsuis nee?|suis nee?|i was born|i'm born|born)"
+    r"|^(?:moi |moi je |ben |bah )?nee?) (?:en|le [\w ]{1,20}|in"
     r"|on [\w ,]{1,20}) ?((?:19|20)\d\d)\b"
 )
 _AGE_ASKED = re.compile(r"\bquel age\b|\bhow old\b|\bton age\b|\byour age\b|\bt'as combien\b")
 _AGE_ALONE = re.compile(
-    rf"^(?:bah |ben |euh |moi |j'ai |i'm |im |just |only |well )*({_YOUNG_FR}|{_YOUNG_EN})(?: ans| piges| yo"
-    rf"| years old)?"
-    r"(?:,? (?:et toi|et vous|and you|u|hbu|wbu))?[ .!?)(:;😊🙂🙈😅]*$"
+    rf"^(?:bah |ben |euh |moi |j'ai |j'en ai |jen ai |j'en |que |juste |i'm |im |just |only |well |bientot |almost |,)*"
+    rf"({_YOUNG_FR}|{_YOUNG_EN})(?: ?ans?| piges| berges| balais| ?yo| ?y/o| years old)?(?: et demi| and a half)?"
+    r"(?:,? (?:et toi|et vous|toi|and you|and u|u|hbu|wbu|you))?[ .!?)(:;😊🙂🙈😅]*$"
 )
+# « quinze piges », « 15 ans et toi ? »: an age and nothing else beside the question back.
+_AGE_BACK = re.compile(
+    rf"^(?:bah |ben |euh |moi |coucou |salut |cc |slt )*(?:{_YOUNG_FR} ?ans?,? (?:et toi|et vous|toi)"
+    rf"|{_YOUNG_FR} ?(?:piges|berges|balais)(?:,? (?:et toi|et vous))?"
+    rf"|{_YOUNG_EN} years? old,? (?:and you|and u|hbu|wbu|you))[ .!?)(:;😊🙂🙈😅]*$"
+)
+_MARKS = re.compile(r"[*_~`]+")
 _NEEDS = words(
-    "ans|piges|balais|mineur|age|grade|school|year|yo|minor|lyce|colleg|ecol|i'm|im |i am|i turn|i'll|"
+    "an|berges|turn|gonna|y.o|y/o|piges|balais"
+    "|mineur|age|grade|school|year|yo|minor|lyce|colleg|ecol|i'm|im |i am|i turn|i'll|"
     "i will|suis en|suis au|je rentre|je passe|je vais en"
 )
 
@@ -111,8 +130,8 @@ def signal(text: str, year: int | None = None, asked: str = "") -> str | None:
     `year` is the one it is now, for who says when they were born. `asked` is what they answer: a bare "15" says an age
     only when one was asked for.
     """
-    lines = [line for line in clauses(text) if _MINDED.search(line) is None]
-    if next(hits(_SAYS, naming(_NEEDS, lines)), None) is not None:
+    lines = [line for line in clauses(_MARKS.sub("", text)) if _MINDED.search(line) is None]
+    if next(hits(_SAYS, naming(_NEEDS, lines)), None) is not None or any(map(_AGE_BACK.match, lines)):
         return "says_age"
     if asked and any(map(_AGE_ASKED.search, clauses(asked))) and any(map(_AGE_ALONE.match, lines)):
         return "answers_age"

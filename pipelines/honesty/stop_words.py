@@ -8,9 +8,12 @@ _ALONE = re.compile(
     r"(?:stop+|stop ?all|stop sms|stop ?(?:svp|stp|merci|please|pls|now|it now|maintenant|tout|everything)?"
     r"|(?:please|svp|stp) stop|desabonne(?:r|ment|z)?"
     r"|(?:me )?desabonner|desinscri(?:re|ption)|(?:me )?desinscrire|unsubscribe(?: me)?(?: please)?|opt[- ]?out"
-    r"|stop stop(?: stop)*)"
+    r"|stop stop(?: stop)*|s[. -]t[. -]o[. -]p|stop \d{4,6}"
+    r"|(?:please )?no more (?:texts|texting|messages|messaging|msgs|sms|emails)(?: please| pls| thanks| thank you)?"
+    r"|(?:svp |stp )?plus (?:de|aucun) (?:messages?|sms|textos?|mails?)(?: svp| stp| merci)?)"
 )
-_EDGES = re.compile(r"\A[^\w]+|[^\w]+\Z")
+_EDGES = re.compile(r"\A[\W_]+|[\W_]+\Z")
+_SIGN = re.compile(r"🛑+")
 # « arrête de m'écrire quand je bosse » asks for other hours, not for silence.
 _ONLY_THEN = (
     r"(?!(?: \w+){0,3} (?:quand|pendant|lorsque|si tard|tard|a (?:minuit|\d+ ?h)|la nuit|le matin|au (?:travail"
@@ -72,7 +75,8 @@ _NEEDS = words(
 def asked(text: str) -> str | None:
     """`stop_word` (the message is nothing else) or `stop_request`."""
     lines = clauses(text)
-    found = "stop_word" if _ALONE.fullmatch(_EDGES.sub("", " ".join(lines))) else None
+    whole = " ".join(lines)
+    found = "stop_word" if _ALONE.fullmatch(_EDGES.sub("", whole)) or _SIGN.fullmatch(whole) else None
     if found is None and next(hits(_ASKS, naming(_NEEDS, lines)), None) is not None:
         found = "stop_request"
     return None if found is None or laughs(text) else found

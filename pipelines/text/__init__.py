@@ -1,5 +1,6 @@
 """Text that survives: cleaned, rendered for a chat, split where a reader pauses, compared as a reader sees it."""
 
+from pipelines.text.blank import is_blank
 from pipelines.text.clean import clean
 from pipelines.text.fold import fold, holds
 from pipelines.text.graphemes import graphemes, head, length
@@ -21,6 +22,7 @@ __all__ = [
     "graphemes",
     "head",
     "holds",
+    "is_blank",
     "length",
     "rendered",
     "split",

@@ -112,3 +112,23 @@ async def test_two_people_without_names_are_told_apart(database_url: str) -> Non
     assert [made["name"] for made in (one, two)] == [f"operator-{made['id']}" for made in (one, two)]
     assert (first.json()["by"], second.status_code, second.json()["by"]) == (one["name"], 409, one["name"])
     assert [key["name"] for key in listed] == [two["name"], one["name"]]
+
+
+async def test_two_keys_in_use_never_look_like_one_another(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        await gateway.organization("acme")
+        await gateway.organization("other")
+
+        async def made(name: str, org: str = "acme") -> tuple[int, str]:
+            answer = await gateway.call("POST", "/v1/keys", {"role": "operator", "name": name, "organization": org})
+            return answer.status_code, answer.json().get("name") or answer.json()["detail"]
+
+        first = await gateway.call("POST", "/v1/keys", {"role": "operator", "name": "eve", "organization": "acme"})
+        refused = [await made(name) for name in ("eve", "Eve ", "\u00c9ve", "e\u200bve")]
+        elsewhere, spaced, blank = await made("eve", "other"), await made(" Zo\u00eb "), await made("  ")
+        await gateway.call("DELETE", f"/v1/keys/{first.json()['id']}", org="acme")
+        again = await made("Eve")
+
+    assert [status for status, _ in refused] == [409] * 4
+    assert all("'eve' is in use" in sentence for _, sentence in refused)
+    assert (elsewhere, spaced, blank[0], again) == ((201, "eve"), (201, "Zo\u00eb"), 422, (201, "Eve"))

@@ -1,22 +1,18 @@
 """Reads a condition before it is stored: its grammar, the names in it, types where they can be known, and its cost.
 
-CEL has no loops; what could take long is bounded here. Nothing is evaluated inside a comprehension more often than a
-list is long, since comprehensions do not nest, and patterns are literals that are tried out first.
+What a condition may cost is in `bounds`.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from zoneinfo import available_timezones
 
 from pipelines.autoreply.strategy import types
+from pipelines.autoreply.strategy.bounds import COUNTED, Bounds, made
 from pipelines.autoreply.strategy.tokens import Cursor, Token, tokens
 from pipelines.autoreply.strategy.types import DYN
 
 MAX_DEPTH = 24
-MAX_PATTERNS = 5
-MAX_PATTERN = 200
-_LARGE = re.compile(r"\)\s*\{|\{\s*\d*\s*,?\s*(?:\d{3,}|[6-9]\d)")
 _RESERVED = frozenset({"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"})
 _LITERALS = {"true": "bool", "false": "bool", "null": "null"}
 
@@ -41,7 +37,7 @@ def check(expression: str, variables: Mapping[str, Mapping[str, str] | str]) -> 
         raise reader.next.fault(f"{reader.next.text!r} cannot stand here: the expression was complete before it")
     if not types.fits(found.kind, "bool"):
         raise found.at.fault(f"a condition is true or false, and this is {types.a(found.kind)}")
-    return reader.patterns
+    return reader.bounds.patterns
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +45,7 @@ class _Reader(Cursor):
     variables: Mapping[str, Mapping[str, str] | str]
     depth: int = 0
     bound: dict[str, str] = field(default_factory=dict)
-    patterns: list[Token] = field(default_factory=list)
+    bounds: Bounds = field(default_factory=Bounds)
 
     # ------------------------------------------------------------ operators, the loosest first
 
@@ -117,6 +113,8 @@ class _Reader(Cursor):
             if kind is None:
                 hint = "; convert one: double(x), int(x), string(x)"
                 raise mark.fault(f"{mark.text} does not join {types.a(left.kind)} and {types.a(right.kind)}{hint}")
+            if mark.text == "+" and not {left.kind, right.kind} & COUNTED:
+                self.bounds.join(mark, inside=bool(self.bound))
             left = Operand(kind, left.at)
         return left
 
@@ -135,17 +133,21 @@ class _Reader(Cursor):
     # ------------------------------------------------------------ what a value is reached by
 
     def _member(self) -> Operand:
+        before = self.bounds.so_far
         value = self._primary()
         while mark := self.found(".", "["):
-            value = self._index(value, mark) if mark.text == "[" else self._dotted(value)
+            value = self._index(value, mark) if mark.text == "[" else self._dotted(value, before)
         return value
 
-    def _dotted(self, value: Operand) -> Operand:
+    def _dotted(self, value: Operand, before: tuple[int, int]) -> Operand:
         name = self.take()
         if name.kind != "name" or name.text == "in":
             raise name.fault(f"a name is missing before {name.shown}")
         if self.found("("):
-            return self._macro(value, name) if name.text in types.MACROS else self._call(name, value)
+            if name.text not in types.MACROS:
+                return self._call(name, value)
+            self.bounds.comprehension(name, before, inside=bool(self.bound))
+            return self._macro(value, name)
         return self._select(value, name)
 
     def _select(self, value: Operand, name: Token) -> Operand:
@@ -164,8 +166,6 @@ class _Reader(Cursor):
         return Operand(kind, value.at)
 
     def _macro(self, value: Operand, name: Token) -> Operand:
-        if self.bound:
-            raise name.fault(f"{name.text} stands inside another of its kind, which could take long")
         if not types.fits(value.kind, "list|map"):
             raise name.fault(f"{name.text} goes through a list or a map, and this is {types.a(value.kind)}")
         item = self.take()
@@ -176,6 +176,8 @@ class _Reader(Cursor):
         body = self.expression(0)
         if name.text != "map" and not types.fits(body.kind, "bool"):
             raise body.at.fault(f"{name.text} asks a question about each item, and this is {types.a(body.kind)}")
+        if name.text == "map":
+            made(body.at, types.base(body.kind))
         self.bound = {}
         self.need(")")
         results = {"list": f"list({body.kind})", "same": value.kind if value.kind.startswith("list") else "list"}
@@ -199,7 +201,7 @@ class _Reader(Cursor):
             kinds = ", ".join(operand.kind for operand in given) or "nothing"
             raise name.fault(f"{name.text} does not take {kinds}")
         if name.text == "matches":
-            self._pattern(name, given[1])
+            self.bounds.pattern(name, given[1].at, literal=given[1].literal, inside=bool(self.bound))
         elif result == "int" and len(given) == 2 and given[1].literal:
             self._zone(given[1].at)
         return Operand(result, given[0].at if receiver else name)
@@ -208,19 +210,6 @@ class _Reader(Cursor):
         if len(given) != 1 or not given[0].selected:
             raise name.fault("has takes one field, as in has(contact.profile.total_spent)")
         return Operand("bool", name)
-
-    def _pattern(self, name: Token, pattern: Operand) -> None:
-        if not pattern.literal:
-            raise pattern.at.fault("a pattern is written out here: it cannot come from elsewhere")
-        if self.bound:
-            raise name.fault("matches stands inside a comprehension, which could take long; use contains or ==")
-        if len(pattern.at.text) > MAX_PATTERN or _LARGE.search(pattern.at.text):
-            raise pattern.at.fault(
-                f"the pattern is too large: at most {MAX_PATTERN} characters, counts up to 59, none of a group"
-            )
-        self.patterns.append(pattern.at)
-        if len(self.patterns) > MAX_PATTERNS:
-            raise name.fault(f"too many patterns: at most {MAX_PATTERNS}")
 
     def _zone(self, name: Token) -> None:
         if name.text.strip("rR\"'") not in available_timezones():
@@ -286,4 +275,6 @@ class _Reader(Cursor):
         name = self.take()
         if name.text not in fields:
             raise name.fault(f"{variable.text} has no field {name.text!r}; it has: {known}")
+        if self.bound and types.base(fields[name.text]) in ("list", "map"):
+            self.bounds.look(variable)
         return Operand(fields[name.text], variable, selected=True)

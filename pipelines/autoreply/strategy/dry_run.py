@@ -95,7 +95,8 @@ def _explained(outcome: RuleOutcome, run: PastRun, rules: Mapping[str, RuleSpec]
 
 def _varying(strategy: Strategy, tried: Collection[str]) -> Iterator[str]:
     for rule in strategy.rules:
-        if rule.name not in tried or not _takes_tools(rule, strategy.intents):
+        refused = isinstance(rule.condition, str)
+        if refused or rule.name not in tried or not _takes_tools(rule, strategy.intents):
             continue
         by = sorted(CHANGING & set(variables_of(rule.spec.when)))
         if by:

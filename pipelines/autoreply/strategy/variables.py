@@ -1,8 +1,9 @@
 """What a rule's condition may look at. Every field with its type; docs/STRATEGY.md is written from this table."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
+from itertools import repeat
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,7 +11,7 @@ from pipelines.hours import zone_of
 from pipelines.text import storable
 from schemas.conversation import Author, Case, Turn
 
-MAX_TEXT, MAX_ITEMS, MAX_DEPTH = 8000, 200, 6
+MAX_TEXT, MAX_ITEMS, MAX_DEPTH, MAX_VALUES = 8000, 200, 6, 1000
 """Of what is looked at, the beginning: a condition is evaluated before every reply."""
 
 FIELDS: Mapping[str, Mapping[str, tuple[str, str]] | tuple[str, str]] = {
@@ -120,16 +121,18 @@ def _text(text: str | None) -> str:
     return storable(text or "")[:MAX_TEXT]
 
 
-def _bounded(value: Any, depth: int = 0) -> Any:
-    """JSON with its beginning only: long texts, long lists and deep nesting are cut. Numbers that CEL has no name for
-    are its largest."""
+def _bounded(value: Any, depth: int = 0, left: Iterator[None] | None = None) -> Any:
+    """JSON with its beginning only: long texts, long lists, deep nesting and what comes after MAX_VALUES (`left`) are
+    cut. Numbers that CEL has no name for are its largest."""
+    left = repeat(None, MAX_VALUES) if left is None else left
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, dict):
         items = list(value.items())[:MAX_ITEMS] if depth < MAX_DEPTH else []
-        return {_text(str(key)): _bounded(item, depth + 1) for key, item in items}
+        return {_text(str(key)): _bounded(item, depth + 1, left) for (key, item), _ in zip(items, left, strict=False)}
     if isinstance(value, list):
-        return [_bounded(item, depth + 1) for item in value[:MAX_ITEMS]] if depth < MAX_DEPTH else []
+        items = value[:MAX_ITEMS] if depth < MAX_DEPTH else []
+        return [_bounded(item, depth + 1, left) for item, _ in zip(items, left, strict=False)]
     if isinstance(value, int) and not isinstance(value, bool):
         return max(-(2**63), min(value, 2**63 - 1))
     return 0.0 if isinstance(value, float) and not math.isfinite(value) else value

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from pipelines.agent.tools import Args, Done, Effect, Outcome, Refused, Tool
 from pipelines.autoreply.draft import Draft
-from pipelines.text import rendered
+from pipelines.text import is_blank, rendered
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
 
@@ -49,7 +49,7 @@ class SendVocal(Tool[SendVocalArgs, Draft]):
 
 def _refused(text: str, state: Draft, tool: str) -> Refused | None:
     """`text` as its reader will see it: what Markdown hid is checked too."""
-    if not text:
+    if is_blank(text):
         return Refused(f"text: it is empty. Write what the contact should get, and call {tool} again.")
     broken = state.checks.first_broken(text, state.texts)
     return Refused(f"{broken} The bubble was not queued.") if broken else None

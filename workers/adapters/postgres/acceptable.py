@@ -8,7 +8,8 @@ from pipelines.autoreply.strategy.conditions import compiled
 from pipelines.autoreply.strategy.tokens import CelFault
 from pipelines.delivery import notice
 from pipelines.llm.models import UnknownModel, parse_route
-from pipelines.text import fits_everywhere
+from pipelines.text import fits_everywhere, is_blank
+from schemas.documents import KnowledgeDocument
 from schemas.dry_run import RuleDraft
 from schemas.errors import Invalid
 from schemas.manifest import Document, Manifest
@@ -38,6 +39,9 @@ def _faults(item: Document) -> Iterator[Fault]:
         yield from _routes(item)
     elif isinstance(item, PersonaDocument):
         yield from _notices(item)
+    elif isinstance(item, KnowledgeDocument):
+        if is_blank(item.text):
+            yield "text", "says nothing: there is no character in it that is seen"
     elif isinstance(item, RuleDocument):
         yield from rule_faults(item)
 

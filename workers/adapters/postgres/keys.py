@@ -7,9 +7,10 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from pipelines.text import fold
 from schemas.access import Caller, KnownKey, Role
 from schemas.answers import KeyIn, KeyMade, KeyOut, Page
-from schemas.errors import Invalid, NotFound
+from schemas.errors import Conflict, Invalid, NotFound
 from schemas.ids import KeyId, OrgId, reference
 from schemas.settings import Settings
 from workers.adapters.postgres.audit import write_audit
@@ -27,6 +28,9 @@ _INSERT = text(
 # Two keys of one role are two people: what they do is told apart also when nobody gave them names.
 _NAME = text("UPDATE api_keys SET name = :name WHERE id = :id")
 _SHOWN = "SELECT k.id, k.role, k.name, k.created_at, k.revoked_at, o.name AS organization, k.org_id FROM api_keys k "
+# Two keys made at once could both find the name free.
+_ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(hashtextextended('key names', coalesce(CAST(:org AS bigint), 0)))")
+_NAMES = text("SELECT name FROM api_keys WHERE org_id IS NOT DISTINCT FROM CAST(:org AS bigint) AND revoked_at IS NULL")
 _LIST = text(
     _SHOWN + "LEFT JOIN organizations o ON o.id = k.org_id "
     "WHERE k.id < :before AND (CAST(:org AS bigint) IS NULL OR k.org_id = :org) ORDER BY k.id DESC LIMIT :limit"
@@ -74,11 +78,14 @@ class Keys:
             return list(rows)
 
     async def create(self, wanted: KeyIn, caller: Caller) -> KeyMade:
-        """Raises `Invalid` when the role and the organisation do not go together."""
+        """Raises `Invalid` when the role and the organisation do not go together, `Conflict` when a key of this name
+        is in use: what two people must do is told apart by name."""
         key = "rq_" + secrets.token_urlsafe(32)
         hashed = await self.hash_of(key)
         async with self._db.transaction() as connection:
             org, organization = await self._owner(connection, wanted, caller)
+            if wanted.name is not None:
+                await _must_be_free(connection, org, wanted.name)
             values = {"org": org, "role": wanted.role.value, "name": wanted.name or wanted.role.value, "hash": hashed}
             row = (await connection.execute(_INSERT, values)).one()
             subject = reference("key", row.id)
@@ -143,6 +150,14 @@ class Keys:
             if bootstrap is not None:
                 await _bootstrap(connection, _hash(pepper, bootstrap.get_secret_value()))
         return pepper
+
+
+async def _must_be_free(connection: AsyncConnection, org: OrgId | None, name: str) -> None:
+    await connection.execute(_ONE_AT_A_TIME, {"org": org})
+    names = await connection.scalars(_NAMES, {"org": org})
+    taken = next((other for other in names if fold(other) == fold(name)), None)
+    if taken is not None:
+        raise Conflict(f"a key named {taken!r} is in use: revoke it first, or name this one after who holds it")
 
 
 async def _bootstrap(connection: AsyncConnection, hashed: str) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from pipelines.text import fold
 from schemas.errors import Invalid, NotFound, TooLate
 from schemas.ids import OrgId
 from workers.adapters.postgres import closings
@@ -77,7 +78,7 @@ async def reopen(tx: Transaction, org: OrgId, name: str, who: str, reason: str |
         row = await tx.the(_ASK, **bound, reason=reason)
         await note(tx, org, who, "contact.reopening", conversation.contact, reason=reason)
         return Reopening(who, row.at)
-    if look.asked_by == who:
+    if fold(look.asked_by) == fold(who):
         raise TooLate("pending", by=who, at=look.asked_at, reason="a second person must confirm it")
     await tx.run(_OPEN, **bound, reason=reason)
     await note(tx, org, who, "contact.reopened", conversation.contact, asked_by=look.asked_by, reason=reason)

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from pipelines.memory.documents import passages
-from pipelines.text import storable
+from pipelines.text import is_blank, storable
 from schemas.answers import DocumentOut
 from schemas.documents import KnowledgeDocument
 from schemas.errors import Invalid, TooLarge
@@ -69,7 +69,7 @@ def _text_of(content: bytes) -> str:
     text = text_of_pdf(content, MAX_TEXT) if _PDF in content[:_PDF_BEGINS_WITHIN] else _decoded(content)
     if len(text) > MAX_TEXT:
         raise TooLarge(f"a document holds at most {MAX_TEXT} characters: cut it into several", limit=MAX_TEXT)
-    if not text.strip():
+    if is_blank(text):
         raise _invalid("there is no text in the file: a scanned PDF must be read by a text recognition first")
     return storable(text)
 

@@ -15,7 +15,7 @@ from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=GuardedRoute)
 
 
-@router.post("", status_code=201, response_model=KeyMade, responses=refusals(404))
+@router.post("", status_code=201, response_model=KeyMade, responses=refusals(404, 409))
 @allows()
 async def create_key(parts: The, caller: By, wanted: KeyIn) -> Response:
     """The only time the key is shown. Roles app and operator belong to the organisation named here or in the header."""

@@ -94,3 +94,15 @@ def test_rules_that_are_not_tried_take_part_and_are_shown_when_they_matched() ->
 
     assert [(one.rule, one.outcome) for one in found.items[0].rules] == [("strong", "applied"), ("tried", "dropped")]
     assert [(one.rule, one.enabled, one.dropped) for one in found.rules] == [("tried", False, 1)]
+
+
+def test_a_rule_that_no_longer_compiles_is_dropped_with_the_reason_and_the_others_apply() -> None:
+    old = {"when": "[message.text].map(x, x + x).exists(x, x != '')", "then": {"disable_tools": ["send_vocal"]}}
+    found = dry_run(documents(old=old, r=ONCE), {"old", "r"}, past("le prix ?"), TOOL_NAMES)
+
+    why = "line 1, column 25: + inside a comprehension adds numbers alone, as in double(x.a) + double(x.b)"
+    assert {rule.rule: (rule.outcome, rule.reason) for rule in found.items[0].rules} == {
+        "old": ("dropped", f"its condition could not be evaluated: {why}"),
+        "r": ("applied", None),
+    }
+    assert found.warnings == []

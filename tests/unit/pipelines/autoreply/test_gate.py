@@ -17,12 +17,13 @@ ANSWERED = dialogue(("coucou", "salut toi"), newest=())
     [
         ((), Trigger.MESSAGE),
         ((a_turn("  \n "),), Trigger.MESSAGE),
+        ((a_turn("\u200b\ufeff \u00ad\u200d\u3164"),), Trigger.MESSAGE),
         (ANSWERED, Trigger.MESSAGE),
         (ANSWERED, Trigger.RESUME),
         ((a_turn("note", author=Author.OPERATOR),), Trigger.RETRY),
         ((), Trigger.FOLLOW_UP),
     ],
-    ids=["deleted", "whitespace", "answered", "resumed-answered", "nobody-wrote", "no-history"],
+    ids=["deleted", "whitespace", "invisible", "answered", "resumed-answered", "nobody-wrote", "no-history"],
 )
 async def test_nothing_to_answer_is_silent(turns: tuple[Turn, ...], trigger: Trigger) -> None:
     on = stage()

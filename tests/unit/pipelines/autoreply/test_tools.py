@@ -71,6 +71,7 @@ async def test_messages_are_queued_in_order() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ("\u200b\u2060", "text: it is empty. Write what the contact should get, and call {tool} again."),
         (" \n", "text: it is empty. Write what the contact should get, and call {tool} again."),
         ("x" * 21, "The text has 21 characters, at most 20 are allowed. Shorten it or split it in two."),
         ("Rendez-vous à l'ÉTÉ", "The word 'ete' is banned here. Say it another way."),
