@@ -7,6 +7,7 @@ stops the start with a sentence that names it.
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
@@ -208,5 +209,14 @@ def _sentences(error: ValidationError) -> list[str]:
         first = path[0]
         kept = first in KEPT_NAMES.values() or first in KEPT_NAMES
         name = KEPT_NAMES.get(first, first) if kept else "REPLIQUE_" + "__".join(path).upper()
-        found.append(f"{name}: {problem['msg']}")
+        meant = _meant(path) if problem["type"] == "extra_forbidden" else ""
+        found.append(f"{name}: {problem['msg']}{meant}")
     return found
+
+
+def _meant(path: list[str]) -> str:
+    """Of a setting inside a group that has none of this name, the one that was meant."""
+    group = Settings.model_fields.get(path[0])
+    known = getattr(group.annotation, "model_fields", {}) if group and len(path) == 2 else {}
+    alike = get_close_matches(path[1].lower(), known, n=1, cutoff=0.75) if known else []
+    return f"; did you mean REPLIQUE_{path[0].upper()}__{alike[0].upper()}?" if alike else ""

@@ -37,10 +37,14 @@ def list_jobs(
         return terminal.json(page)
     if any(job.get("simulated") for job in page["items"]):
         terminal.warn(SIMULATED)
-    terminal.table(COLUMNS, [[_cell(job.get(column)) for column in COLUMNS] for job in page["items"]])
+    terminal.table(COLUMNS, [[_cell(_told(job, column)) for column in COLUMNS] for job in page["items"]])
     if page.get("next") and terminal.console:
         terminal.say(f"more with --cursor {page['next']}", "dim")
     return None
+
+
+def _told(job: dict[str, Any], column: str) -> Any:
+    return "held, on hold" if column == "state" and job.get("on_hold") and job["state"] == "held" else job.get(column)
 
 
 def _cell(value: Any) -> str:
@@ -71,7 +75,8 @@ def _page(terminal: "Terminal", job: "JobOut") -> None:
     if job.simulated:
         terminal.warn(SIMULATED)
     because = " ".join(filter(None, [job.code, job.reason]))
-    terminal.say(f"{job.id}  {job.state}{f'  {because}' if because else ''}{'  ATTENTION' * job.attention}", "bold")
+    state = _told({"state": job.state.value, "on_hold": job.on_hold}, "state")
+    terminal.say(f"{job.id}  {state}{f'  {because}' if because else ''}{'  ATTENTION' * job.attention}", "bold")
     terminal.say(f"conversation {job.conversation}, {job.trigger}, engine {job.engine}, {job.attempts} attempts")
     for item in job.trace:
         for line in traced(item):

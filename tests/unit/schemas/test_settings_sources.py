@@ -84,3 +84,8 @@ def test_what_resembles_a_name_that_is_set_rightly_beside_it_is_anothers() -> No
 
     assert settings.redis_url is not None
     assert settings.redis_url.get_secret_value() == "redis://x"
+
+
+def test_a_misspelt_setting_of_a_group_is_told_what_was_meant() -> None:
+    with pytest.raises(SettingsRefused, match=r"did you mean REPLIQUE_QUEUE__LEASE_SECONDS\?"):
+        read_settings({"REPLIQUE_QUEUE__LEASE_SECOND": "5"})
