@@ -19,6 +19,8 @@ from schemas.errors import Code
 
 Composed = Reply | Silence | Failure
 
+UNREVIEWED = "the review is switched off (UseRedactionValidation): honesty alone is checked"
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -86,6 +88,8 @@ class Composition:
         return self._reply(best, note)
 
     def _reply(self, version: Version, note: str | None) -> Reply:
+        if not self.limits.use_redaction_validation:
+            note = UNREVIEWED
         webhook = self.case.organization.spec.webhook
         channel = Channel.WEBHOOK if webhook is None else webhook.channel
         bubbles = parted(version.bubbles, channel, self.trace)

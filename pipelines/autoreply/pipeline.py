@@ -9,7 +9,7 @@ from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import gate, stops
 from pipelines.autoreply.checks import LocalChecks
-from pipelines.autoreply.composition import Composition
+from pipelines.autoreply.composition import UNREVIEWED, Composition
 from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.money import withheld
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
@@ -96,7 +96,7 @@ def _note_switches(case: Case, limits: AgentParameters, trace: Trace) -> None:
     if not limits.enable or case.persona.spec.engine == "v1":
         trace.note("engine V1 is asked for and does not exist yet: V2 answers")
     if not limits.use_redaction_validation:
-        trace.note("the review is switched off (UseRedactionValidation): honesty alone is checked")
+        trace.note(UNREVIEWED)
 
 
 def _unanswered(failed: CallFailed, trace: Trace, timer: Timer) -> Decision:
