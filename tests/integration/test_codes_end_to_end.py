@@ -57,13 +57,15 @@ def refuse(talk: Talk) -> None:
 
 STORIES = {
     Code.MODELS_FAILED: Story(
-        organization={"models": {"reply": "openai:gpt-6-luna"}},
-        reason="none of the models openai:gpt-6-luna can be asked for reply: no key for openai",
+        organization={"models": {"reply": "claude-of-nowhere"}},
+        reason="404 not_found_error",
     ),
     Code.CRITICAL_REVIEW: Story(answers=(bubbles("Appelle le 06 99 88 77 66."), done()), reason="other_contact"),
     Code.IDENTITY_QUESTION: Story(says="t'es un bot ?", reason="asks_if_machine", ready=2),
-    Code.SAFETY_STOP: Story(says="j'ai 15 ans", reason="says_age"),
-    Code.DELIVERY: Story(answers=(bubbles("Un.", "Deux."), done()), set_up=refuse, reason="400", ready=1),
+    Code.SAFETY_STOP: Story(says="j'ai 15 ans", reason="minor_signal"),
+    Code.DELIVERY: Story(
+        answers=(bubbles("Un.", "Deux."), done()), set_up=refuse, reason="the receiver answered 400", ready=1
+    ),
     Code.SPEECH: Story(
         answers=({"calls": [call("send_vocal", text="Bonne nuit.")]}, done()),
         persona={"voice": "elevenlabs:21m00", "voice_consent_record": CONSENT},

@@ -132,6 +132,10 @@ def test_days_near_today_may_be_worked_out_from_a_weekday() -> None:
     assert (found(friday, case=a_case("coucou")), found(tomorrow, case=a_case("coucou"))) == (["invented_date"], [])
 
 
+def test_a_rule_speaks_once_of_a_bubble() -> None:
+    assert found("Je t'envoie la photo. Je t'envoie la vidéo.") == ["claimed_action"]
+
+
 def test_an_issue_names_the_bubble_and_says_what_to_do() -> None:
     bubbles = [Bubble(BubbleKind.TEXT, text) for text in ("coucou", "c'est 30 €", "et j'ai 34 ans, pas 43")]
 
