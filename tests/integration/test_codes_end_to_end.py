@@ -58,7 +58,7 @@ def refuse(talk: Talk) -> None:
 STORIES = {
     Code.MODELS_FAILED: Story(
         organization={"models": {"reply": "claude-of-nowhere"}},
-        reason="404 not_found_error",
+        reason="the provider answered 404 not_found_error",
     ),
     Code.CRITICAL_REVIEW: Story(answers=(bubbles("Appelle le 06 99 88 77 66."), done()), reason="other_contact"),
     Code.IDENTITY_QUESTION: Story(says="t'es un bot ?", reason="asks_if_machine", ready=2),
