@@ -45,7 +45,10 @@ def _reply_in_three_calls(text: str, plan: str) -> list[dict[str, Any]]:
 
 
 async def _twenty_turns(pipeline: ReplyPipeline, control: SimulatorControl, gap: timedelta) -> Bill:
-    talk = Talk(pipeline, {"persona": {"instructions": INSTRUCTIONS}, "contact": {"profile": {"city": "Lyon"}}})
+    talk = Talk(
+        pipeline,
+        {"persona": {"instructions": f"{INSTRUCTIONS} Médaille en 1993."}, "contact": {"profile": {"city": "Lyon"}}},
+    )
     for n, (theirs, ours) in enumerate(real_pairs(TURNS)):
         await control.advance(gap.total_seconds())
         text = f"{ours} ({ascii_lowercase[n]})"  # no two are alike, and no number is made up
