@@ -7,9 +7,10 @@ stops the start with a sentence that names it.
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from schemas.groups import (
@@ -201,6 +202,16 @@ def _unknown(name: str) -> bool:
     return group not in Settings.model_fields or group in KEPT_NAMES
 
 
+def _meant(path: list[str]) -> str:
+    """The setting of the same group that is spelt nearly like it."""
+    field = Settings.model_fields.get(path[0])
+    group = None if field is None else field.annotation
+    if len(path) != 2 or not (isinstance(group, type) and issubclass(group, BaseModel)):
+        return ""
+    near = get_close_matches(path[1], group.model_fields, 1, 0.8)
+    return f"; did you mean {f'REPLIQUE_{path[0]}__{near[0]}'.upper()}?" if near else ""
+
+
 def _sentences(error: ValidationError) -> list[str]:
     found = []
     for problem in error.errors(include_input=False, include_url=False):
@@ -208,5 +219,6 @@ def _sentences(error: ValidationError) -> list[str]:
         first = path[0]
         kept = first in KEPT_NAMES.values() or first in KEPT_NAMES
         name = KEPT_NAMES.get(first, first) if kept else "REPLIQUE_" + "__".join(path).upper()
-        found.append(f"{name}: {problem['msg']}")
+        unknown = problem["type"] == "extra_forbidden"
+        found.append(f"{name}: no such setting{_meant(path)}" if unknown else f"{name}: {problem['msg']}")
     return found

@@ -72,6 +72,8 @@ def _run_process(
         loop.submit(_release(app, replaces))
     broker, worker = start_worker(settings, queues, threads, loop, app)
     log.info("worker_started", instance=name, queues=sorted(queues), threads=threads)
+    if not settings.agent.use_redaction_validation:
+        log.warning("review_is_off", setting="REPLIQUE_AGENT__USE_REDACTION_VALIDATION", meant_for="tests")
     died = _watch(stop, Watchdog(loop, worker, settings.queue.lease_seconds))
     left = drain(worker, loop, settings.queue.drain_seconds)
     loop.run(wiring.__aexit__(None, None, None))

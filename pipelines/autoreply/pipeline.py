@@ -9,7 +9,7 @@ from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import gate, stops
 from pipelines.autoreply.checks import LocalChecks
-from pipelines.autoreply.composition import Composition
+from pipelines.autoreply.composition import UNREVIEWED, Composition
 from pipelines.autoreply.draft import Draft, Recall, Wares, nothing
 from pipelines.autoreply.gallery import Gallery, Look
 from pipelines.autoreply.money import withheld
@@ -164,7 +164,7 @@ def _note_switches(case: Case, limits: AgentParameters, trace: Trace) -> None:
     if not limits.enable or case.persona.spec.engine == "v1":
         trace.note("engine V1 is asked for and does not exist yet: V2 answers")
     if not limits.use_redaction_validation:
-        trace.note("the review is switched off (UseRedactionValidation): honesty alone is checked")
+        trace.note(UNREVIEWED)
 
 
 def _unanswered(failed: CallFailed, trace: Trace, timer: Timer) -> Decision:
