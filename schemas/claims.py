@@ -52,6 +52,15 @@ class NoJob(StrEnum):
     """A deleted message was the last one that waited for a reply."""
 
 
+class NoFollowUp(StrEnum):
+    """Why a follow-up that was planned is not written; beside these, whatever of `NoJob` closes the conversation."""
+
+    ON_ITS_WAY = "on_its_way"
+    UNANSWERED = "unanswered"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A job taken by one worker, until its lease is over. Everything it does names the fence."""

@@ -93,6 +93,15 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowUp:
+    """Why the AI writes although nobody has written. `number`: which follow-up in a row, from 1; `reason`: what the
+    agent said when it left the contact on seen."""
+
+    number: int = 1
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One conversation at the moment a run begins. Times are database times."""
 
@@ -115,3 +124,5 @@ class Case:
     vocals_today: int = 0
     """Voice bubbles to this contact that left within 24 hours, or wait in another conversation's reply."""
     paused_until: datetime | None = None
+    follow_up: FollowUp | None = None
+    """Set when nobody wrote: the job is a follow-up."""

@@ -39,6 +39,8 @@ class Reply:
     """What an operator should know, e.g. that the best of several versions was kept."""
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
+    follow_up_at: datetime | None = None
+    """When to write once more, should this stay without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,11 @@ class Silence:
     paused_until: datetime | None = None
     follow_up_at: datetime | None = None
     trace: tuple[TraceItem, ...] = ()
+
+    @property
+    def deliberate(self) -> bool:
+        """The agent chose it, with an END tool."""
+        return self.reason in (SilenceReason.LEFT_ON_READ, SilenceReason.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """One run: write, review, correct at most so often, and keep the best version."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from pipelines.agent.guards import Halt
-from pipelines.agent.loop import Agent, Finish
+from pipelines.agent.loop import Finish
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import validation
 from pipelines.autoreply.draft import Draft
@@ -18,6 +19,17 @@ from schemas.errors import Code
 Composed = Reply | Silence | Failure
 
 
+class Writer(Protocol):
+    """Fills the draft: the agent with its tools, or the chain. Raises CallFailed, RunTakenAway."""
+
+    @property
+    def may_go_on(self) -> bool: ...
+
+    async def work(self) -> Finish | Halt: ...
+
+    async def correct(self, feedback: str) -> Finish | Halt: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     bubbles: tuple[Bubble, ...]
@@ -27,7 +39,7 @@ class Version:
 @dataclass(slots=True)
 class Composition:
     case: Case
-    agent: Agent[Draft]
+    writer: Writer
     draft: Draft
     reviewer: Reviewer
     limits: AgentParameters
@@ -36,7 +48,7 @@ class Composition:
 
     async def compose(self) -> Composed:
         """Raises CallFailed, RunTakenAway."""
-        end = await self.agent.work()
+        end = await self.writer.work()
         while end is Finish.SENDABLE:
             verdict = await self.reviewer.judge(self.draft.bubbles)
             if isinstance(verdict, Halt):
@@ -48,11 +60,11 @@ class Composition:
                 return self._reply(self.versions[-1], None)
             if len(self.versions) > self.limits.max_validation_passes:
                 return self._best(f"{self.limits.max_validation_passes} correction passes did not suffice")
-            if not self.agent.may_go_on:
+            if not self.writer.may_go_on:
                 return self._best("no model call was left to correct it (MaxIterations)")
             feedback = validation.feedback(verdict, self.draft.bubbles)
             self.draft.empty()
-            end = await self.agent.correct(feedback)
+            end = await self.writer.correct(feedback)
         return self._without_new_candidates(end)
 
     def _without_new_candidates(self, end: Finish | Halt) -> Composed:

@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from pipelines.agent import parameters
 from pipelines.agent.calls import CallFailed, Calls, RunTakenAway, Timer
 from pipelines.agent.trace import Trace
-from pipelines.autoreply import gate
+from pipelines.autoreply import followup, gate
+from pipelines.autoreply.chain import Chain
+from pipelines.autoreply.chain_prompt import ChainPrompt
 from pipelines.autoreply.checks import LocalChecks
-from pipelines.autoreply.composition import Composition
+from pipelines.autoreply.composition import Composition, Writer
 from pipelines.autoreply.draft import Draft
+from pipelines.autoreply.engine import Engine, engine_of_run, note_engine
+from pipelines.autoreply.intents import intents_of
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
 from pipelines.hours import zone_of
@@ -49,7 +53,7 @@ class ReplyPipeline:
         timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
         try:
             composition = self._composition(case, resume, keep, limits, timer, trace)
-            return await composition.compose()
+            return followup.continued(case, await composition.compose())
         except RunTakenAway:
             return Stopped()
         except NoModel as missing:
@@ -61,30 +65,37 @@ class ReplyPipeline:
         self, case: Case, resume: Resume, keep: Keep, limits: AgentParameters, timer: Timer, trace: Trace
     ) -> Composition:
         calls = Calls(resume, keep, self.models, Purse(self.prices, limits.max_tokens_per_turn), timer, trace)
-        _note_switches(case, limits, trace)
+        engine = engine_of_run(resume, limits, case.persona.spec)
+        note_engine(engine, case.persona.spec, trace)
+        _note_switches(limits, trace)
         caching = self.settings.prompt_caching_enabled
         zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
-        prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
         reviewed = limits.use_redaction_validation
         checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
         draft = Draft(checks, case.now)
-        agent = reply_agent(prompt, self._model(case, calls), draft, calls, timer, limits, trace)
+        writes = Task.REPLY if engine is Engine.V2 else Task.AUXILIARY
+        model = self._model(writes, case, calls)
+        writer: Writer
+        if engine is Engine.V2:
+            prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
+            writer = reply_agent(prompt, model, draft, calls, timer, limits, trace)
+        else:
+            questions = ChainPrompt.of(case, zone, limits, caching=caching)
+            writer = Chain(questions, intents_of(case), model, draft, calls, timer, limits, trace)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
-        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching)
-        return Composition(case, agent, draft, reviewer, limits, trace)
+        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, writes)
+        return Composition(case, writer, draft, reviewer, limits, trace)
 
-    def _model(self, case: Case, calls: Calls) -> Model:
+    def _model(self, task: Task, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""
         before = calls.model_so_far()
         if before is not None and before.provider in self.models:
             return before
-        return self.routes.pick(Task.REPLY, case.organization.spec.models)
+        return self.routes.pick(task, case.organization.spec.models)
 
 
-def _note_switches(case: Case, limits: AgentParameters, trace: Trace) -> None:
+def _note_switches(limits: AgentParameters, trace: Trace) -> None:
     """Settings that change what a reader of the trace would expect."""
-    if not limits.enable or case.persona.spec.engine == "v1":
-        trace.note("engine V1 is asked for and does not exist yet: V2 answers")
     if not limits.use_redaction_validation:
         trace.note("the review is switched off (UseRedactionValidation): honesty alone is checked")
 

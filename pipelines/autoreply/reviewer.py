@@ -33,6 +33,8 @@ class Reviewer:
     limits: AgentParameters
     trace: Trace
     caching: bool
+    corrected_by: Task = Task.REPLY
+    """The task of the call that follows when it finds errors."""
 
     async def judge(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
         """Honesty always; the rest when the review is on. Raises CallFailed, RunTakenAway."""
@@ -62,7 +64,7 @@ class Reviewer:
             verdict = _readable(answer, len(bubbles))
             if verdict is None:
                 return Task.REVIEW
-            return Task.REPLY if verdict.issues and verdict.critical is None else None
+            return self.corrected_by if verdict.issues and verdict.critical is None else None
 
         for _ in range(ATTEMPTS):
             if self.timer.remaining <= 0:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipelines.autoreply import honesty, leaks
 from pipelines.autoreply.checks import banned_word
-from pipelines.autoreply.prompts import product
+from pipelines.autoreply.prompts import chain, product
 from schemas.decisions import Bubble
 from schemas.resources import PersonaSpec
 
@@ -76,7 +76,7 @@ def honest(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
 def by_rules(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
     """What can be decided without a model: our own words quoted, words that are banned."""
     texts = [bubble.text for bubble in bubbles]
-    if leaks.quotes(texts, product.RULES):
+    if any(leaks.quotes(texts, rules) for rules in (product.RULES, chain.RULES)):
         return Verdict((Issue(0, "prompt_leak", "critical", "It quotes its instructions."),))
     found = []
     for n, text in enumerate(texts):

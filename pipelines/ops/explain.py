@@ -3,6 +3,8 @@
 Read top to bottom: what stops the AI for good comes before what only delays it.
 """
 
+from dataclasses import replace
+
 from pipelines.ops import ended, waiting
 from schemas.claims import JobState
 from schemas.ops import Around, Cause, Explanation, Facts, MessageFacts, Subject
@@ -17,6 +19,24 @@ _NO_JOB = {
 
 
 def explain(facts: Facts, around: Around) -> Explanation:
+    found = _found(facts, around)
+    if facts.subject is Subject.CONVERSATION and found.cause in (Cause.SILENT, Cause.ANSWERED):
+        return _with_follow_up(found, facts)
+    return found
+
+
+def _with_follow_up(found: Explanation, facts: Facts) -> Explanation:
+    """What comes of it by itself, or would have."""
+    if facts.follow_up_at is not None:
+        at = facts.follow_up_at
+        sentence = f"{found.sentence}; a follow-up is planned for {at.isoformat()}, unless the contact writes before"
+        return replace(found, sentence=sentence, until=at)
+    if facts.no_follow_up is not None:
+        return replace(found, sentence=f"{found.sentence}; {facts.no_follow_up}")
+    return found
+
+
+def _found(facts: Facts, around: Around) -> Explanation:
     if facts.message is not None and (found := _message(facts.message)) is not None:
         return found
     job = facts.job

@@ -34,7 +34,7 @@ class JobRow(Due, Table):
 
     `inbound_seq`: what it answers. `pinned`: it stands, whatever comes in. `restarts`, `supersedes`: how often the
     contact overtook it. `tries`: failed model calls. `rest`: what is left of a countdown on hold. `claims`: shown as
-    attempts. `attention`: `open` or `dismissed`.
+    attempts. `attention`: `open` or `dismissed`. `ending`: a silence that waits for an approval, instead of bubbles.
     """
 
     __tablename__ = "jobs"
@@ -60,6 +60,7 @@ class JobRow(Due, Table):
     note: Mapped[Str | None]
     attention: Mapped[Str | None]
     instruction: Mapped[Str | None]
+    ending: Mapped[Bytes | None]
     created_at: Mapped[Stamp]
     ended_at: Mapped[Moment | None]
 

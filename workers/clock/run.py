@@ -9,6 +9,7 @@ from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.board import RedisBoard
 from workers.adapters.redis.courier import RedisCourier
 from workers.clock.look import Look, Seen
@@ -21,6 +22,8 @@ from workers.runtime.outage import Outage
 log = logger(__name__)
 
 CONNECTIONS = 2
+INSTANCE = "clock"
+"""It leases nothing."""
 
 
 def run_clock(settings: Settings) -> None:
@@ -42,7 +45,8 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
         stack.push_async_callback(courier.close)
         stack.push_async_callback(board.close)
         rows = Dispatch(database, settings.queue.admission_batch)
-        look = Look(rows, board, courier, SystemClock(), settings.queue)
+        follow_ups = Transitions(database, settings, courier, INSTANCE)
+        look = Look(rows, follow_ups, board, courier, SystemClock(), settings.queue)
         await _look_again_and_again(look, Pace(settings.queue.look_seconds), stop)
 
 

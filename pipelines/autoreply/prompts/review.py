@@ -73,6 +73,8 @@ def question(case: Case, profile: str, bubbles: Iterable[Bubble]) -> str:
     parts.append("Newest messages:\n" + _messages(case))
     candidates = [{"candidate": n, "kind": b.kind.value, "text": b.text} for n, b in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))
+    if case.follow_up is not None:
+        parts.append("The contact has not written since: this reply writes first, as it was planned.")
     return "\n\n".join(parts)
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
+from workers.adapters.postgres import followups
 from workers.adapters.postgres.answered import answered
 from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
@@ -84,6 +85,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         replies_last_minute=_recent_replies(sent, conversation),
         paused_until=conversation.paused_until,
         vocals_today=look.vocals_today,
+        follow_up=await followups.why(tx, conversation, job),
     )
 
 

@@ -78,9 +78,9 @@ _LIVE = sql(
 
 _NEW = sql(f"""
 WITH made AS (
-  INSERT INTO jobs (org_id, conversation_id, queue, trigger, engine, state, inbound_seq, supersedes,
+  INSERT INTO jobs (org_id, conversation_id, queue, kind, trigger, engine, state, inbound_seq, supersedes,
                     first_message_at, due_at, dispatched_at)
-  VALUES (:org, :conversation, 'reply', :trigger, :engine, 'queued', :seq, :supersedes,
+  VALUES (:org, :conversation, 'reply', :kind, :trigger, :engine, 'queued', :seq, :supersedes,
           COALESCE(CAST(:since AS timestamptz), clock_timestamp()),
           GREATEST(COALESCE(CAST(:since AS timestamptz), clock_timestamp()) + make_interval(secs => :quiet),
                    clock_timestamp(), CAST(:paused_until AS timestamptz)),
@@ -148,6 +148,7 @@ async def make(
     why: str,
     who: str = "system",
     trigger: Trigger = Trigger.MESSAGE,
+    kind: str = "reply",
     quiet: float | None = None,
     supersedes: int = 0,
     waiting: bool = False,
@@ -163,6 +164,7 @@ async def make(
         _NEW,
         org=conversation.org,
         conversation=conversation.id,
+        kind=kind,
         trigger=trigger.value,
         engine=conversation.persona.spec.engine,
         seq=conversation.inbound_seq,

@@ -7,7 +7,7 @@ from schemas.conversation import BubbleKind
 from schemas.decisions import Decision, Failure, Parked, Reply, Silence, Stopped
 from schemas.errors import Code
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import failures, inbound, ledger, parking, silences, steps
+from workers.adapters.postgres import failures, inbound, ledger, parking, silences, silences_held, steps
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import EVENT, JOB, MAX_RESTARTS, Job, facts
 from workers.adapters.postgres.locks import Locked, lock
@@ -35,7 +35,9 @@ WITH held AS (
   FROM unnest(CAST(:kinds AS text[]), CAST(:texts AS text[])) WITH ORDINALITY AS b (kind, text, ordinal)
   WHERE EXISTS (SELECT 1 FROM held)
 ), planned AS (
-  UPDATE conversations SET plan = :plan WHERE id = :conversation AND CAST(:plan AS text) IS NOT NULL
+  UPDATE conversations
+  SET plan = COALESCE(CAST(:plan AS text), plan), follow_up_at = CAST(:follow_up_at AS timestamptz)
+  WHERE id = :conversation AND (CAST(:plan AS text) IS NOT NULL OR CAST(:follow_up_at AS timestamptz) IS NOT NULL)
 ), closed AS (
   UPDATE runs SET outcome = 'decided', {steps.TRACED} WHERE id = :run
 ), unheard AS ({ledger.UNHEARD.format(which="run_id = :run")}
@@ -64,6 +66,8 @@ async def record(tx: Transaction, claim: Claim, decision: Decision) -> Recorded:
     if isinstance(decision, Reply):
         return await _hold(tx, conversation, job, look, claim, decision)
     if isinstance(decision, Silence):
+        if decision.deliberate and conversation.persona.spec.autonomy == "draft":
+            return await silences_held.hold(tx, conversation, job, claim, decision)
         return await silences.end(tx, conversation, job, claim, decision)
     return await failures.fail(tx, conversation, job, decision.code, decision.reason, trace=decision.trace)
 
@@ -113,6 +117,7 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         run=claim.resume.run,
         note=reply.note,
         plan=reply.plan,
+        follow_up_at=reply.follow_up_at if conversation.inbound_seq == job.seq else None,
         draft=draft,
         control_window=window,
         kinds=[kind.value for kind, _ in bubbles],

@@ -1,5 +1,7 @@
 """A reply worker takes a job: a new run, or one that another worker left off."""
 
+from pipelines.agent import parameters
+from pipelines.autoreply.engine import engine_of
 from schemas.agent import Resume, SavedStep
 from schemas.claims import Claim, JobState
 from schemas.errors import Code
@@ -42,7 +44,10 @@ SELECT fence FROM claimed
 """)
 
 _OPEN_RUN = sql("SELECT id, inbound_seq, active_seconds FROM runs WHERE job_id = :job AND outcome IS NULL")
-_NEW_RUN = sql("INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id")
+_NEW_RUN = sql("""
+WITH chosen AS (UPDATE jobs SET engine = :engine WHERE id = :job AND engine <> :engine)
+INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id
+""")
 _STEPS = sql("SELECT n, task, CAST(content AS text) AS content FROM run_steps WHERE run_id = :run ORDER BY n")
 
 _DISCARD = sql("""
@@ -147,12 +152,12 @@ async def _take(tx: Transaction, conversation: Locked, look: Row, job: Job) -> C
     )
     if claimed is None:
         return None
-    resume = await _resume(tx, job, seq, claimed.fence)
+    resume = await _resume(tx, conversation, job, seq, claimed.fence)
     loaded = await case.load(tx, conversation, look, job)
     return Claim(job.id, conversation.id, conversation.org, claimed.fence, loaded, resume)
 
 
-async def _resume(tx: Transaction, job: Job, seq: int, fence: int) -> Resume:
+async def _resume(tx: Transaction, conversation: Locked, job: Job, seq: int, fence: int) -> Resume:
     """The open run, when it was thought for the same count; else a new one."""
     left = await tx.one(_OPEN_RUN, job=job.id) if job.claims else None
     if left is not None and left.inbound_seq == seq:
@@ -161,5 +166,7 @@ async def _resume(tx: Transaction, job: Job, seq: int, fence: int) -> Resume:
         return Resume(RunId(left.id), fence, tuple(saved), left.active_seconds)
     if left is not None:
         await tx.run(_DISCARD, run=left.id)
-    row = await tx.the(_NEW_RUN, job=job.id, seq=seq)
+    spec = conversation.persona.spec
+    limits = parameters.resolve(tx.settings, conversation.organization.spec.agent, spec.agent)
+    row = await tx.the(_NEW_RUN, job=job.id, seq=seq, engine=engine_of(limits, spec).value)
     return Resume(RunId(row.id), fence)

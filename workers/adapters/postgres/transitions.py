@@ -31,6 +31,7 @@ from workers.adapters.postgres import (
     candidates,
     deliveries,
     edits,
+    followups,
     holding,
     ingest,
     leases,
@@ -171,6 +172,14 @@ class Transitions:
         Raises NotFound, TooLate."""
         async with self._transaction() as tx:
             return await steering.resume(tx, org, conversation, who)
+
+    # ---------------------------------------------------------------- what the clock does
+
+    async def follow_up(self) -> int:
+        """Row 34, for some of the conversations whose follow-up is due. Guard: its time has come, nobody else has the
+        conversation. Answers how many jobs were made; of the rest the conversation says why not."""
+        async with self._transaction() as tx:
+            return await followups.due(tx)
 
     # ---------------------------------------------------------------- what a reply worker does
 
