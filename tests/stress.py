@@ -11,9 +11,11 @@ import json
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from pipelines.autoreply.followup import MOST_IN_A_ROW
 from schemas.agent import Kept
 from schemas.claims import Accepted, Claim, Posted, Posting, Preparing, Refused, Unknown
 from schemas.conversation import BubbleKind
@@ -24,7 +26,7 @@ from schemas.ids import call_id
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
-from tests.builders_storage import Storage, a_call, a_reservation, a_step
+from tests.builders_storage import Storage, a_call, a_reservation, a_step, open_hours
 from tests.stress_operators import ACTS, Operators
 
 LEASE = 0.25
@@ -33,6 +35,7 @@ PERSONA = {
     "control_window_seconds": 0.06,
     "pacing": {"base_ms": 8, "per_char_ms": 0.1, "jitter": 0.2},
     "disclosure": {"notice": False},
+    "proactive_hours": open_hours(),
 }
 ACTORS = {"contact": 3, "operator": 2, "replier": 5, "sender": 3, "carrier": 2, "clock": 1, "auditor": 1}
 
@@ -50,10 +53,13 @@ AND m.seq > GREATEST(c.operator_seq, (SELECT COALESCE(max(j.inbound_seq), 0) FRO
                                       AND j.state IN ('sent', 'silent', 'failed', 'cancelled')))
 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = c.id
                 AND j.state IN ('queued', 'running', 'held', 'sending'))"""
+STALE_FOLLOW_UP = """SELECT j.id FROM jobs j JOIN conversations c ON c.id = j.conversation_id WHERE j.kind = 'follow_up'
+AND j.state IN ('queued', 'running', 'held', 'sending') AND j.inbound_seq <> c.inbound_seq"""
 CROWDED = """SELECT conversation_id FROM deliveries WHERE candidate_id IS NOT NULL AND state IN ('posting', 'waiting')
 GROUP BY conversation_id HAVING count(*) > 1"""
 LEFT = """SELECT (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending'))
-+ (SELECT count(*) FROM deliveries WHERE state IN ('posting', 'waiting')) AS n"""
++ (SELECT count(*) FROM deliveries WHERE state IN ('posting', 'waiting'))
++ (SELECT count(*) FROM conversations WHERE follow_up_at IS NOT NULL) AS n"""
 
 
 def stress_settings() -> Settings:
@@ -203,6 +209,7 @@ class Stress:
             for table in ("jobs", "deliveries"):
                 await self.storage.rows(EXPIRE.format(table=table))
             await self.storage.rows(HURRY)
+        self.stats["follow-up"] += await self.storage.transitions.follow_up()
         rows = await self.storage.rows(DUE)
         chance.shuffle(rows)
         self.due = {kind: [row for row in rows if row["kind"] == kind] for kind in self.due}
@@ -221,6 +228,8 @@ class Stress:
         await asyncio.sleep(chance.uniform(0.02, 0.06))
         for row in await self.storage.rows(LOST):
             self.errors.append(f"unanswered: {row['name']} has no job")
+        for row in await self.storage.rows(STALE_FOLLOW_UP):
+            self.errors.append(f"job {row['id']} follows up on a contact who has written since")
         for row in await self.storage.rows(CROWDED):
             self.errors.append(f"out of order: two bubbles of conversation {row['conversation_id']} are out")
         self.errors += await self.operators.crowded()
@@ -306,7 +315,14 @@ class Stress:
                 "SELECT id, state, due_at, lease_until FROM jobs WHERE state IN ('queued','running','held','sending')"
             )
             found.append(f"{self.left} things never ended: {stuck[:3]}")
-        for check in (self._every_message, self._only_fresh, self._receiver_agrees, self._in_order, self._ledger):
+        for check in (
+            self._every_message,
+            self._only_fresh,
+            self._receiver_agrees,
+            self._in_order,
+            self._ledger,
+            self._few,
+        ):
             found += await check()
         return found
 
@@ -358,6 +374,14 @@ class Stress:
         orders = [[place[number] for number in numbers] for numbers in self.receiver.order.values()]
         return [f"out of order: {order}" for order in orders if order != sorted(order)]
 
+    async def _few(self) -> list[str]:
+        """Follow-ups since the contact last did something. What an operator had written again is their wish."""
+        rows = await self.storage.rows(
+            "SELECT conversation_id, inbound_seq, count(*) AS n FROM jobs WHERE kind = 'follow_up'"
+            f" AND state = 'sent' AND trigger = 'follow_up' GROUP BY 1, 2 HAVING count(*) > {MOST_IN_A_ROW}"
+        )
+        return [f"too many follow-ups: {row}" for row in rows]
+
     async def _ledger(self) -> list[str]:
         rows: list[dict[str, Any]] = await self.storage.rows("SELECT call, state FROM ledger")
         state = {row["call"]: row["state"] for row in rows}
@@ -368,10 +392,13 @@ class Stress:
 
 def _decided(chance: random.Random, claim: Claim) -> Decision:
     share = chance.random()
-    if share < 0.08:
-        return Silence(SilenceReason.LEFT_ON_READ, read=True)
-    if share < 0.10:
+    if share < 0.16:
+        soon = claim.case.now + timedelta(seconds=chance.uniform(0, 0.2))
+        last = claim.case.follow_up is not None and claim.case.follow_up.number >= MOST_IN_A_ROW
+        return Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=None if last else soon)
+    if share < 0.18:
         return Failure(Code.NO_CANDIDATE, "nothing to send")
     kinds = [BubbleKind.VOICE if chance.random() < 0.25 else BubbleKind.TEXT for _ in range(chance.randint(1, 4))]
     texts = (f"j{claim.job} f{claim.fence} b{number}" for number in range(len(kinds)))
-    return Reply(tuple(Bubble(kind, words) for kind, words in zip(kinds, texts, strict=True)))
+    again = None if claim.case.follow_up is None else claim.case.now + timedelta(seconds=chance.uniform(0, 0.3))
+    return Reply(tuple(Bubble(kind, words) for kind, words in zip(kinds, texts, strict=True)), follow_up_at=again)

@@ -14,7 +14,7 @@ from schemas.errors import Code, FailureKind
 from schemas.http import CandidatePatch, MessagePatch
 from schemas.ids import JobId
 from schemas.jobs import Deliver
-from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
+from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage, open_hours
 from tests.overheard import overheard
 
 GROWN = 100_000
@@ -36,6 +36,7 @@ FILL = """
 INSERT INTO contacts (org_id, name, profile) SELECT {org}, 'f' || n, '{{}}' FROM {many};
 INSERT INTO conversations (org_id, persona_id, contact_id, name, inbound_seq, last_position)
   SELECT {org}, {persona}, id, name, 1, 2 FROM contacts;
+UPDATE conversations SET follow_up_at = clock_timestamp() + id * interval '1 min';
 INSERT INTO jobs (org_id, conversation_id, queue, state, inbound_seq, first_message_at, due_at)
   SELECT {org}, id, CASE WHEN id % 10 < 9 THEN 'send' ELSE 'reply' END,
          CASE id % 10 WHEN 9 THEN 'queued' WHEN 8 THEN 'held' ELSE 'sent' END, 1, clock_timestamp(),
@@ -129,6 +130,17 @@ async def everything_hot(storage: Storage) -> None:
     await storage.say("m-8", conversation="new-2", contact={"id": "new"})
 
 
+async def writing_first(storage: Storage) -> None:
+    await storage.rows("UPDATE conversations SET follow_up_at = clock_timestamp() WHERE name IN ('f11', 'f18')")
+    assert await storage.transitions.follow_up() == 1
+    await storage.transitions.record(await storage.claim(), a_reply("un"))
+    silence = Silence(SilenceReason.LEFT_ON_READ, read=True)
+    await storage.rows('UPDATE personas SET version = version + 1, spec = spec || \'{"autonomy": "draft"}\'')
+    await storage.say("m-20", conversation="f12", contact={"id": "f12"})
+    await storage.transitions.record(await storage.claim(), silence)
+    await storage.transitions.approve(storage.org, JobId((await storage.job())["id"]), "zoe")
+
+
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:
     """To a held reply."""
     transitions, org = storage.transitions, storage.org
@@ -148,10 +160,11 @@ async def everything_an_operator_does(storage: Storage, job: JobId) -> None:
 
 
 async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: str) -> None:
-    async with a_storage(database_url) as storage:
+    async with a_storage(database_url, {"proactive_hours": open_hours()}) as storage:
         await grow(storage)
         with overheard(storage) as heard:
             await everything_hot(storage)
+            await writing_first(storage)
 
         ours = {statement: bound for statement, bound in heard if "/* test */" not in statement}
         slow = {}

@@ -112,7 +112,7 @@ async def _follow(tx: Transaction, conversation: Locked, look: Row) -> bool:
         await tx.run(_POSTPONE, conversation=conversation.id, until=until)
         return False
     await tx.run(_TAKE, conversation=conversation.id)
-    await make(tx, conversation, why="follow_up", who="clock", trigger=Trigger.FOLLOW_UP, kind="follow_up", quiet=0)
+    await make(tx, conversation, why="follow_up", who="clock", trigger=Trigger.FOLLOW_UP, quiet=0)
     return True
 
 

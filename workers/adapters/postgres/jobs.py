@@ -80,7 +80,8 @@ _NEW = sql(f"""
 WITH made AS (
   INSERT INTO jobs (org_id, conversation_id, queue, kind, trigger, engine, state, inbound_seq, supersedes,
                     first_message_at, due_at, dispatched_at)
-  VALUES (:org, :conversation, 'reply', :kind, :trigger, :engine, 'queued', :seq, :supersedes,
+  VALUES (:org, :conversation, 'reply', CASE :trigger WHEN 'follow_up' THEN 'follow_up' ELSE 'reply' END, :trigger,
+          :engine, 'queued', :seq, :supersedes,
           COALESCE(CAST(:since AS timestamptz), clock_timestamp()),
           GREATEST(COALESCE(CAST(:since AS timestamptz), clock_timestamp()) + make_interval(secs => :quiet),
                    clock_timestamp(), CAST(:paused_until AS timestamptz)),
@@ -148,7 +149,6 @@ async def make(
     why: str,
     who: str = "system",
     trigger: Trigger = Trigger.MESSAGE,
-    kind: str = "reply",
     quiet: float | None = None,
     supersedes: int = 0,
     waiting: bool = False,
@@ -164,7 +164,6 @@ async def make(
         _NEW,
         org=conversation.org,
         conversation=conversation.id,
-        kind=kind,
         trigger=trigger.value,
         engine=conversation.persona.spec.engine,
         seq=conversation.inbound_seq,

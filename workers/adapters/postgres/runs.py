@@ -44,8 +44,10 @@ SELECT fence FROM claimed
 """)
 
 _OPEN_RUN = sql("SELECT id, inbound_seq, active_seconds FROM runs WHERE job_id = :job AND outcome IS NULL")
-_NEW_RUN = sql("""
-WITH chosen AS (UPDATE jobs SET engine = :engine WHERE id = :job AND engine <> :engine)
+_CHOOSE = "UPDATE jobs SET engine = :engine WHERE id = :job AND engine <> :engine"
+_CHOOSE_ANEW = sql(_CHOOSE)
+_NEW_RUN = sql(f"""
+WITH chosen AS ({_CHOOSE})
 INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id
 """)
 _STEPS = sql("SELECT n, task, CAST(content AS text) AS content FROM run_steps WHERE run_id = :run ORDER BY n")
@@ -163,10 +165,17 @@ async def _resume(tx: Transaction, conversation: Locked, job: Job, seq: int, fen
     if left is not None and left.inbound_seq == seq:
         await ledger.give_up_hope(tx, left.id)
         saved = [SavedStep(row.n, Task(row.task), row.content) for row in await tx.all(_STEPS, run=left.id)]
+        if not saved:
+            await tx.run(_CHOOSE_ANEW, job=job.id, engine=_engine(tx, conversation))
         return Resume(RunId(left.id), fence, tuple(saved), left.active_seconds)
     if left is not None:
         await tx.run(_DISCARD, run=left.id)
+    row = await tx.the(_NEW_RUN, job=job.id, seq=seq, engine=_engine(tx, conversation))
+    return Resume(RunId(row.id), fence)
+
+
+def _engine(tx: Transaction, conversation: Locked) -> str:
+    """The engine that a run which has not begun will use; the job says so from here on."""
     spec = conversation.persona.spec
     limits = parameters.resolve(tx.settings, conversation.organization.spec.agent, spec.agent)
-    row = await tx.the(_NEW_RUN, job=job.id, seq=seq, engine=engine_of(limits, spec).value)
-    return Resume(RunId(row.id), fence)
+    return engine_of(limits, spec).value
