@@ -57,6 +57,7 @@ async def test_two_clocks_make_one_job_of_each(database_url: str) -> None:
         assert Counter(Counter(row["name"] for row in found).values()) == {1: 3 * BATCH}
         assert sum(made) == 3 * BATCH
         assert (await storage.row("SELECT count(follow_up_at) AS n FROM conversations"))["n"] == 0
+        assert await storage.rows("SELECT text FROM messages") == []
 
 
 async def test_a_look_takes_some_and_leaves_the_rest_for_the_next(database_url: str) -> None:
@@ -90,6 +91,10 @@ async def claimed(storage: Storage) -> Claim:
 async def test_its_run_knows_that_nobody_wrote_and_why(database_url: str) -> None:
     async with a_storage(database_url, OPEN) as storage:
         await left_on_seen(storage, "a")
+        await storage.rows(
+            "INSERT INTO jobs (org_id, conversation_id, queue, state, reason, note, inbound_seq, first_message_at)"
+            " SELECT org_id, conversation_id, 'reply', 'silent', 'bot_loop', 'too fast', 1, clock_timestamp() FROM jobs"
+        )
         await storage.transitions.follow_up()
         first = await claimed(storage)
         await storage.transitions.record(first, Silence(SilenceReason.LEFT_ON_READ, follow_up_at=SOON))

@@ -1,5 +1,6 @@
 """Writing first, and the older engine, through the queue: clock, worker, model, webhook."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -147,3 +148,21 @@ async def test_a_silence_in_draft_waits_for_a_person(stack: Stack, model: Simula
     )
     assert talk.job(held["id"])["state"] == "silent"
     assert shown(talk)["follow_up_at"] is not None
+
+
+async def test_a_pause_ends_by_itself_and_what_came_meanwhile_is_answered_then(
+    stack: Stack, model: SimulatorControl
+) -> None:
+    talk = stack.organization(**OPEN)
+    until = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=8)
+    pause = {"calls": [call("conversation_pause", until=until.isoformat(), reason="il dîne")]}
+    await model.script(pause, bubbles("Alors, ce dîner ?"), done(), match=talk.marker, task="reply")
+    silent = talk.ended(talk.say("je dîne")["job"], "silent")
+
+    waiting = talk.job(talk.say("fini !")["job"])
+    answered = talk.ended(waiting["id"], seconds=30)
+
+    assert (silent["reason"], shown(talk)["follow_up_at"], waiting["state"]) == ("paused", None, "queued")
+    assert datetime.fromisoformat(waiting["due_at"]) == until
+    assert datetime.fromisoformat(answered["ended_at"]) > until
+    assert talk.texts() == ["Alors, ce dîner ?"]
