@@ -12,6 +12,11 @@ class Engine(StrEnum):
     V1 = "v1"
     V2 = "v2"
 
+    @property
+    def task(self) -> Task:
+        """Of the calls that write the reply."""
+        return Task.REPLY if self is Engine.V2 else Task.AUXILIARY
+
 
 def engine_of(limits: AgentParameters, persona: PersonaSpec) -> Engine:
     """V2 where it is selected and `Enable` is on."""
@@ -21,7 +26,7 @@ def engine_of(limits: AgentParameters, persona: PersonaSpec) -> Engine:
 def engine_of_run(resume: Resume, limits: AgentParameters, persona: PersonaSpec) -> Engine:
     """A run that was left off is ended by the engine that began it: a switch counts from the next run on."""
     if resume.steps:
-        return Engine.V1 if resume.steps[0].task is Task.AUXILIARY else Engine.V2
+        return Engine.V1 if resume.steps[0].task is Engine.V1.task else Engine.V2
     return engine_of(limits, persona)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
 
 from pipelines.agent import parameters
 from pipelines.agent.calls import CallFailed, Calls, RunTakenAway, Timer
@@ -68,23 +69,27 @@ class ReplyPipeline:
         engine = engine_of_run(resume, limits, case.persona.spec)
         note_engine(engine, case.persona.spec, trace)
         _note_switches(limits, trace)
-        caching = self.settings.prompt_caching_enabled
-        zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
         reviewed = limits.use_redaction_validation
         checks = LocalChecks(case.persona.spec.limits, case.sent_texts, reviewed, case.vocals_today)
         draft = Draft(checks, case.now)
-        writes = Task.REPLY if engine is Engine.V2 else Task.AUXILIARY
-        model = self._model(writes, case, calls)
-        writer: Writer
-        if engine is Engine.V2:
-            prompt = ReplyPrompt.of(case, zone, limits, caching=caching)
-            writer = reply_agent(prompt, model, draft, calls, timer, limits, trace)
-        else:
-            questions = ChainPrompt.of(case, zone, limits, caching=caching)
-            writer = Chain(questions, intents_of(case), model, draft, calls, timer, limits, trace)
+        writer = (self._agent if engine is Engine.V2 else self._chain)(case, draft, calls, timer, limits, trace)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
-        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, writes)
+        caching = self.settings.prompt_caching_enabled
+        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, engine.task)
         return Composition(case, writer, draft, reviewer, limits, trace)
+
+    def _agent(
+        self, case: Case, draft: Draft, calls: Calls, timer: Timer, limits: AgentParameters, trace: Trace
+    ) -> Writer:
+        prompt = ReplyPrompt.of(case, _zone(case), limits, caching=self.settings.prompt_caching_enabled)
+        return reply_agent(prompt, self._model(Engine.V2.task, case, calls), draft, calls, timer, limits, trace)
+
+    def _chain(
+        self, case: Case, draft: Draft, calls: Calls, timer: Timer, limits: AgentParameters, trace: Trace
+    ) -> Writer:
+        prompt = ChainPrompt.of(case, _zone(case), limits, caching=self.settings.prompt_caching_enabled)
+        model = self._model(Engine.V1.task, case, calls)
+        return Chain(prompt, intents_of(case), model, draft, calls, timer, limits, trace)
 
     def _model(self, task: Task, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""
@@ -92,6 +97,10 @@ class ReplyPipeline:
         if before is not None and before.provider in self.models:
             return before
         return self.routes.pick(task, case.organization.spec.models)
+
+
+def _zone(case: Case) -> ZoneInfo:
+    return zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
 
 
 def _note_switches(limits: AgentParameters, trace: Trace) -> None:
