@@ -111,12 +111,15 @@ class Stress:
         receiver: Receiver | None = None,
         acts: dict[str, int] = ACTS,
         actors: dict[str, int] = ACTORS,
+        silent: float = 0.16,
     ) -> None:
         self.storage = storage
         self.seed = seed
         self.conversations = conversations
         self.receiver = receiver or Receiver(random.Random(f"{seed} receiver"))
         self.actors = actors
+        self.silent = silent
+        """How many runs leave the contact on seen."""
         self.stats: collections.Counter[str] = collections.Counter()
         self.errors: list[str] = []
         self.accepted: list[str] = []
@@ -265,7 +268,7 @@ class Stress:
             kept = await self.storage.transitions.save_step(claim, a_step(claim, n), a_reservation(claim, n + 1))
             if kept is not Kept.FRESH:
                 return Stopped()
-        return _decided(chance, claim)
+        return _decided(chance, claim, self.silent)
 
     def _parked(self, claim: Claim, n: int) -> Parked:
         call = a_call(claim, n, outcome="rate_limited", cost_usd=Decimal(0))
@@ -378,7 +381,8 @@ class Stress:
         """Follow-ups since the contact last did something. What an operator had written again is their wish."""
         rows = await self.storage.rows(
             "SELECT conversation_id, inbound_seq, count(*) AS n FROM jobs WHERE kind = 'follow_up'"
-            f" AND state = 'sent' AND trigger = 'follow_up' GROUP BY 1, 2 HAVING count(*) > {MOST_IN_A_ROW}"
+            " AND state IN ('sent', 'silent') AND trigger = 'follow_up'"
+            f" GROUP BY 1, 2 HAVING count(*) > {MOST_IN_A_ROW}"
         )
         return [f"too many follow-ups: {row}" for row in rows]
 
@@ -390,13 +394,13 @@ class Stress:
         return found + [f"heard and not settled: {call}" for call in self.heard if state.get(call) != "settled"]
 
 
-def _decided(chance: random.Random, claim: Claim) -> Decision:
+def _decided(chance: random.Random, claim: Claim, silent: float) -> Decision:
+    """Plans one follow-up after the other: how many there are is not for the run to say alone."""
     share = chance.random()
-    if share < 0.16:
+    if share < silent:
         soon = claim.case.now + timedelta(seconds=chance.uniform(0, 0.2))
-        last = claim.case.follow_up is not None and claim.case.follow_up.number >= MOST_IN_A_ROW
-        return Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=None if last else soon)
-    if share < 0.18:
+        return Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=soon)
+    if share < silent + 0.02:
         return Failure(Code.NO_CANDIDATE, "nothing to send")
     kinds = [BubbleKind.VOICE if chance.random() < 0.25 else BubbleKind.TEXT for _ in range(chance.randint(1, 4))]
     texts = (f"j{claim.job} f{claim.fence} b{number}" for number in range(len(kinds)))
