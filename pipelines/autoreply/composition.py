@@ -1,9 +1,11 @@
 """One run: write, review, correct at most so often, and keep the best version."""
 
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from pipelines.agent.guards import Halt
-from pipelines.agent.loop import Agent, Finish
+from pipelines.agent.loop import Finish
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import validation
 from pipelines.autoreply.draft import Draft
@@ -24,6 +26,22 @@ Composed = Reply | Silence | Failure
 UNREVIEWED = "the review is switched off (UseRedactionValidation): honesty alone is checked"
 
 
+class Writer(Protocol):
+    """Fills the draft: the agent with its tools, or the chain. Raises CallFailed, RunTakenAway."""
+
+    @property
+    def may_go_on(self) -> bool: ...
+
+    @property
+    def used(self) -> Set[str] | None:
+        """The tools it has used so far; None: it has no tools, and no rule can require one of it."""
+        ...
+
+    async def work(self) -> Finish | Halt: ...
+
+    async def correct(self, feedback: str) -> Finish | Halt: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """`lacking`: tools that the strategy requires and this reply has not used."""
@@ -36,7 +54,7 @@ class Version:
 @dataclass(slots=True)
 class Composition:
     case: Case
-    agent: Agent[Draft]
+    writer: Writer
     draft: Draft
     reviewer: Reviewer
     limits: AgentParameters
@@ -48,29 +66,32 @@ class Composition:
 
     async def compose(self) -> Composed:
         """Raises CallFailed, RunTakenAway."""
-        end = await self.agent.work()
+        end = await self.writer.work()
         while end is Finish.SENDABLE:
             spent = self._no_correction_left()
             found = [*self.draft.found, *self.strategy.told]
             verdict = await self.reviewer.judge(self.draft.bubbles, found, correctable=spent is None)
             if isinstance(verdict, Halt):
                 return self._failure(verdict)
-            lacks = lacking(self.strategy, self.draft.bubbles, self.agent.used)
-            self.versions.append(Version(tuple(self.draft.bubbles), verdict, tuple(lacks)))
+            self.versions.append(Version(tuple(self.draft.bubbles), verdict, self._lacking()))
             if not verdict.issues:
                 return self._reply(self.versions[-1], None)
             if spent is not None:
                 return await self._best(spent)
             feedback = validation.feedback(verdict, self.draft.bubbles)
             self.draft.empty()
-            end = await self.agent.correct(feedback)
+            end = await self.writer.correct(feedback)
         return await self._without_new_candidates(end)
+
+    def _lacking(self) -> tuple[str, ...]:
+        used = self.writer.used
+        return () if used is None else tuple(lacking(self.strategy, self.draft.bubbles, used))
 
     def _no_correction_left(self) -> str | None:
         """Why the version that is about to be judged cannot be corrected."""
         if len(self.versions) >= self.limits.max_validation_passes:
             return f"{self.limits.max_validation_passes} correction passes did not suffice"
-        return None if self.agent.may_go_on else "no model call was left to correct it (MaxIterations)"
+        return None if self.writer.may_go_on else "no model call was left to correct it (MaxIterations)"
 
     async def _without_new_candidates(self, end: Finish | Halt) -> Composed:
         if end is Finish.ENDED:

@@ -36,6 +36,8 @@ class Reviewer:
     trace: Trace
     caching: bool
     shown: Mapping[str, Media]
+    corrected_by: Task = Task.REPLY
+    """The task of the call that follows when it finds errors."""
     strategy: Resolved = NO_STRATEGY
 
     async def judge(self, bubbles: Sequence[Bubble], found: Sequence[str], *, correctable: bool) -> Verdict | Halt:
@@ -79,7 +81,7 @@ class Reviewer:
             verdict = _readable(answer, len(bubbles))
             if verdict is None:
                 return Task.REVIEW
-            return Task.REPLY if verdict.issues and verdict.critical is None else None
+            return self.corrected_by if verdict.issues and verdict.critical is None else None
 
         for _ in range(ATTEMPTS):
             if self.timer.remaining <= 0:

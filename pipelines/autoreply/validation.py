@@ -10,7 +10,7 @@ from pipelines.autoreply import honesty, leaks, rules
 from pipelines.autoreply.checks import banned_word
 from pipelines.autoreply.issues import Issue, Severity
 from pipelines.autoreply.language import in_another, wanted
-from pipelines.autoreply.prompts import product
+from pipelines.autoreply.prompts import chain, product
 from pipelines.autoreply.prompts.persona import language_name
 from schemas.conversation import Case
 from schemas.decisions import Bubble
@@ -72,7 +72,7 @@ def honest(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
 def by_rules(bubbles: Sequence[Bubble], case: Case, found: Sequence[str] = ()) -> Verdict:
     """What can be decided without a model. `found`: what the lookups of this run answered."""
     texts = [bubble.text for bubble in bubbles]
-    if leaks.quotes(texts, product.RULES):
+    if any(leaks.quotes(texts, rules) for rules in (product.RULES, chain.RULES)):
         return Verdict((Issue(0, "prompt_leak", "critical", "It quotes its instructions."),))
     issues = []
     for n, text in enumerate(texts):

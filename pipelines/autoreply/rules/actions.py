@@ -130,7 +130,7 @@ def promised(bubbles: Sequence[Bubble], sources: Sources) -> Iterator[Issue]:
     reply = _Reply.of(bubbles)
     for n, bubble in enumerate(bubbles):
         for sentence in _plain_sentences(bubble.text):
-            if (said := _planned_by_nobody(sentence, reply)) is not None:
+            if (said := _planned_by_nobody(sentence, reply, sources)) is not None:
                 yield Issue(n, "promise", "error", f"{said!r} promises what nobody has planned. Promise nothing.")
 
 
@@ -150,12 +150,14 @@ def _sent_by_nobody(sentence: str, reply: _Reply, sources: Sources) -> str | Non
     return next((found[0] for pattern in _DONE if (found := pattern.search(sentence))), None)
 
 
-def _planned_by_nobody(sentence: str, reply: _Reply) -> str | None:
+def _planned_by_nobody(sentence: str, reply: _Reply, sources: Sources) -> str | None:
     later = _NOW if _LATER_ON.search(sentence) else ()
     for pattern in (*_SOME_DAY, *later):
         found = pattern.search(sentence)
         if found and not reply.holds(found["thing"]):
             return found[0]
+    if sources.writes_again:
+        return None
     return next((found[0] for pattern in _BACK if (found := pattern.search(sentence))), None)
 
 

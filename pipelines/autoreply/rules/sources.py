@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
+from pipelines.autoreply import followup
 from pipelines.autoreply.rules import dates, links, numbers
 from pipelines.hours import zone_of
 from pipelines.text import fold
@@ -69,6 +70,11 @@ class Sources:
         case = self.case
         zones = (case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone)
         return case.now.astimezone(zone_of(zones)).date()
+
+    @property
+    def writes_again(self) -> bool:
+        """This reply is a follow-up that plans another one."""
+        return self.case.follow_up is not None and followup.next_time(self.case) is not None
 
     @property
     def a_person_spoke(self) -> bool:

@@ -3,14 +3,16 @@
 A false alarm costs a correction pass, so the negatives matter as much: offers, questions, idioms, a persona's own life.
 """
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.autoreply.rules import broken
-from schemas.conversation import Attachment, Author, BubbleKind, Case
+from schemas.conversation import Attachment, Author, BubbleKind, Case, FollowUp
 from schemas.decisions import Bubble
+from schemas.money import Price
 from tests.builders import a_case, a_turn, dialogue
 
 SENTENCES = Path(__file__).parents[3] / "data" / "review"
@@ -109,6 +111,19 @@ def test_what_the_team_did_or_asked_for_may_be_said() -> None:
     asked = a_case(instruction="dis-lui que tu lui écris demain")
 
     assert (found("je t'ai remboursé", case=spoken), found("je t'écris demain", case=asked)) == ([], [])
+
+
+@pytest.mark.parametrize(("number", "expected"), [(1, []), (2, ["promise"])])
+def test_a_follow_up_may_speak_of_the_next_one_that_it_plans(number: int, expected: list[str]) -> None:
+    assert found("je te réécris demain", case=a_case(follow_up=FollowUp(number))) == expected
+
+
+def test_a_payment_bubble_may_name_what_it_costs() -> None:
+    def sold(price: Price) -> list[str]:
+        return [issue.rule for issue in broken([Bubble(BubbleKind.PAYMENT, "à 37,50 €", (), price)], a_case())]
+
+    assert sold(Price(Decimal("37.50"), "EUR")) == []
+    assert sold(Price(Decimal("12"), "EUR")) == ["invented_price"]
 
 
 def test_what_a_lookup_of_this_run_answered_may_be_said() -> None:
