@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-_MINUTE = timedelta(minutes=1)
+_MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 _LONGEST_GAP = 24 * 60 + 1
 """Minutes. One island once skipped a whole day."""
 
@@ -37,6 +37,15 @@ def is_within(day_hours: str, clock: time) -> bool:
     if start <= end:
         return start <= clock < end
     return clock >= start or clock < end
+
+
+def is_open(day_hours: str, moment: datetime, zone: ZoneInfo) -> bool:
+    """Whether it is within `day_hours` on a clock in `zone`. In the hour after that clock went forward, what it skipped
+    counts too: a time in the gap is kept in the first minute after."""
+    local = moment.astimezone(zone)
+    before = (moment - _HOUR).astimezone(zone)
+    skipped = (local.utcoffset() or timedelta()) - (before.utcoffset() or timedelta())
+    return is_within(day_hours, local.time()) or is_within(day_hours, (local - max(skipped, timedelta())).time())
 
 
 def best_hour(written: Iterable[datetime], day_hours: str, zone: ZoneInfo) -> time:

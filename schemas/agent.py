@@ -22,8 +22,8 @@ class TraceItem:
     """One line of the story of a run. `n` is the model call it belongs to, from 1; 0 before the first.
 
     `facts` by kind, all JSON: model `{model, stop, input, cache_read, cache_write, output, cost_usd, ms}`; tool
-    `{tool, args, result, refused, reason}`, and `unknown` when there is no such tool; review `{verdict, issues}`;
-    guard `{code, rule}`; note `{note, …}`.
+    `{tool, args, result, refused, reason}`, and `unknown` when there is no such tool; review
+    `{verdict, issues}`, and `by` when the rules alone judged; guard `{code, rule}`; note `{note, …}`.
     """
 
     n: int

@@ -57,6 +57,15 @@ class MustBeAlone(Exception):
     third death is must be plain, and nobody else may come to harm by it."""
 
 
+class NoFollowUp(StrEnum):
+    """Why a follow-up that was planned is not written; beside these, whatever of `NoJob` closes the conversation."""
+
+    ON_ITS_WAY = "on_its_way"
+    UNANSWERED = "unanswered"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A job taken by one worker, until its lease is over. Everything it does names the fence."""

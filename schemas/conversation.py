@@ -112,6 +112,15 @@ class MoneyFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowUp:
+    """Why the AI writes although nobody has written. `number`: which follow-up in a row, from 1; `reason`: what the
+    agent said when it left the contact on seen."""
+
+    number: int = 1
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One conversation at the moment a run begins. Times are database times."""
 
@@ -139,3 +148,5 @@ class Case:
     standing_rules: tuple[str, ...] = ()
     """Rules with `once` that have fired, and whose condition has held in every run that was answered since."""
     media: MediaHistory = field(default_factory=MediaHistory)
+    follow_up: FollowUp | None = None
+    """Set when nobody wrote: the job is a follow-up."""

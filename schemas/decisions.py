@@ -53,6 +53,8 @@ class Reply:
     """Why a person should look although it is sent: a machine token."""
     strategy: Resolved = NO_STRATEGY
     """Also how it waits: its autonomy and window come before the persona's."""
+    follow_up_at: datetime | None = None
+    """When to write once more, should this stay without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ class Silence:
     """What the contact said that closes all their conversations."""
     strategy: Resolved | None = None
     """None: it was decided before any rule was asked."""
+
+    @property
+    def deliberate(self) -> bool:
+        """The agent chose it, with an END tool."""
+        return self.reason in (SilenceReason.LEFT_ON_READ, SilenceReason.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)

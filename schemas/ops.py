@@ -130,6 +130,9 @@ class Facts:
     locked_at: datetime | None = None
     opted_out_at: datetime | None = None
     webhook_disabled_at: datetime | None = None
+    follow_up_at: datetime | None = None
+    no_follow_up: str | None = None
+    """Why the follow-up that was planned last was not written, when nothing has been said since."""
     message: MessageFacts | None = None
     job: JobFacts | None = None
     delivery: DeliveryFacts | None = None

@@ -209,8 +209,8 @@ def _sentences(error: ValidationError) -> list[str]:
         first = path[0]
         kept = first in KEPT_NAMES.values() or first in KEPT_NAMES
         name = KEPT_NAMES.get(first, first) if kept else "REPLIQUE_" + "__".join(path).upper()
-        meant = _meant(path) if problem["type"] == "extra_forbidden" else ""
-        found.append(f"{name}: {problem['msg']}{meant}")
+        unknown = problem["type"] == "extra_forbidden"
+        found.append(f"{name}: no such setting{_meant(path)}" if unknown else f"{name}: {problem['msg']}")
     return found
 
 

@@ -116,6 +116,11 @@ class Resolved(Spec):
     autonomy_by: str | None = None
     window: float | None = None
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What it tells the agent in words of the organisation."""
+        return (*self.inject, self.guidance) if self.guidance else self.inject
+
     def kept(self) -> dict[str, Any]:
         """As JSON, without what says nothing."""
         return self.model_dump(mode="json", exclude_defaults=True)

@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -32,6 +33,18 @@ QUICK = {
     "disclosure": {"notice": False},
 }
 """A persona for whom everything is due at once."""
+
+
+def open_hours() -> str:
+    """Hours of a day that have begun and last for long, on a clock of UTC."""
+    now = datetime.now(UTC)
+    return f"{now - timedelta(hours=2):%H:%M}-{now + timedelta(hours=10):%H:%M}"
+
+
+def closed_hours() -> str:
+    """Hours that begin in four hours on a clock of UTC; on one five hours ahead they have begun."""
+    now = datetime.now(UTC)
+    return f"{now + timedelta(hours=4):%H:%M}-{now + timedelta(hours=8):%H:%M}"
 
 
 @dataclass(slots=True)

@@ -16,6 +16,10 @@ class Desk:
     under_way: int = 0
     most: int = 0
     open: asyncio.Event = field(default_factory=asyncio.Event)
+    found: list[str] = field(default_factory=list)
+
+    def learnt(self, answer: str) -> None:
+        self.found.append(answer)
 
 
 class LookArgs(Args):

@@ -6,17 +6,19 @@ People act over HTTP; what workers do is done with the hints that the queue woul
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import text
 
 from schemas.claims import Accepted, Claim, Posted, Posting, Preparing, Recorded
-from schemas.decisions import Decision
+from schemas.decisions import Decision, Silence, SilenceReason
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from tests.builders_face import Gateway, a_gateway
 from tests.builders_storage import QUICK, WEBHOOK, a_reply
 from workers.adapters.postgres.transitions import Transitions
 
+SOON = datetime.now(UTC) + timedelta(hours=1)
 PERSONA: dict[str, Any] = QUICK | {"name": "maya", "control_window_seconds": 45}
 
 
@@ -91,6 +93,21 @@ class Scene:
         """A webhook that waits for another attempt."""
         number = await self.one("SELECT max(id) FROM deliveries WHERE candidate_id IS NOT NULL")
         return await self.storage.claim_delivery(Deliver(conversation=1, delivery=number))
+
+    # ------------------------------------------------------------ the clock
+
+    async def leave_on_read(self, **more: Any) -> None:
+        """The contact wrote, and was left on seen: it is time to write first now."""
+        await self.say()
+        await self.decide(Silence(SilenceReason.LEFT_ON_READ, read=True, **{"follow_up_at": SOON} | more))
+        await self.make_follow_up_due()
+
+    async def make_follow_up_due(self) -> None:
+        await self.one("UPDATE conversations SET follow_up_at = clock_timestamp() WHERE follow_up_at IS NOT NULL")
+
+    async def follow_up(self) -> int:
+        """The clock looks for follow-ups. Answers how many jobs it made."""
+        return await self.storage.follow_up()
 
     # ------------------------------------------------------------ what stands
 

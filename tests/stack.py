@@ -82,6 +82,11 @@ class Stack:
     def organization(self, **persona: Any) -> "Talk":
         """A new organisation with one persona `maya` and a webhook; quick timings unless told otherwise."""
         name = f"org-{next(NUMBERS)}"
+        self.provision(name, {}, persona)
+        return Talk(self, name, f"{name}-c1")
+
+    def provision(self, name: str, organization: dict[str, Any], persona: dict[str, Any]) -> None:
+        """Documents are the whole truth: what is left out here returns to its quick default."""
         quick = {
             "debounce": {"quiet_seconds": 0.3, "max_wait_seconds": 2},
             "control_window_seconds": 0.3,
@@ -91,11 +96,15 @@ class Stack:
             "disclosure": {"notice": False, "accept": "2026-08"},
         }
         resources = [
-            {"kind": "Organization", "name": name, "webhook": {"url": self.receiver.url, "secret": SECRET}},
+            {
+                "kind": "Organization",
+                "name": name,
+                "webhook": {"url": self.receiver.url, "secret": SECRET},
+                **organization,
+            },
             {"kind": "Persona", "name": "maya", **quick, **persona},
         ]
         self.call("POST", "/v1/apply", json={"resources": resources}, headers={"x-organization": name}, status=200)
-        return Talk(self, name, f"{name}-c1")
 
 
 @dataclass

@@ -11,9 +11,11 @@ import json
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from pipelines.autoreply.followup import MOST_IN_A_ROW
 from schemas.agent import Kept
 from schemas.claims import Accepted, Claim, Posted, Posting, Preparing, Refused, Unknown
 from schemas.conversation import BubbleKind
@@ -25,7 +27,7 @@ from schemas.ids import call_id
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
-from tests.builders_storage import Storage, a_call, a_reservation, a_step
+from tests.builders_storage import Storage, a_call, a_reservation, a_step, open_hours
 from tests.stress_operators import ACTS, Operators
 
 LEASE = 0.25
@@ -35,6 +37,7 @@ PERSONA = {
     "control_window_seconds": 0.06,
     "pacing": {"base_ms": 8, "per_char_ms": 0.1, "jitter": 0.2},
     "disclosure": {"notice": False},
+    "proactive_hours": open_hours(),
 }
 CLOSING = ("STOP", "j'ai 15 ans")
 """Now and then a contact wants silence, or says that they are a minor. Two conversations share a contact."""
@@ -55,6 +58,8 @@ AND m.seq > GREATEST(c.operator_seq, (SELECT COALESCE(max(j.inbound_seq), 0) FRO
                                       AND j.state IN ('sent', 'silent', 'failed', 'cancelled')))
 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = c.id
                 AND j.state IN ('queued', 'running', 'held', 'sending'))"""
+STALE_FOLLOW_UP = """SELECT j.id FROM jobs j JOIN conversations c ON c.id = j.conversation_id WHERE j.kind = 'follow_up'
+AND j.state IN ('queued', 'running', 'held', 'sending') AND j.inbound_seq <> c.inbound_seq"""
 CROWDED = """SELECT conversation_id FROM deliveries WHERE candidate_id IS NOT NULL AND state IN ('posting', 'waiting')
 GROUP BY conversation_id HAVING count(*) > 1"""
 SAID_AFTER_ALL = """SELECT r.act, k.id FROM consent_records r JOIN conversations c ON c.contact_id = r.contact_id
@@ -69,7 +74,8 @@ WHERE a.act = 'reopening' AND b.act = 'reopened' AND a.who = b.who AND NOT EXIST
   SELECT 1 FROM consent_records o WHERE o.contact_id = a.contact_id AND o.id > a.id AND o.id < b.id
   AND o.act IN ('locked', 'reopening', 'reopened'))"""
 LEFT = """SELECT (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending'))
-+ (SELECT count(*) FROM deliveries WHERE state IN ('posting', 'waiting')) AS n"""
++ (SELECT count(*) FROM deliveries WHERE state IN ('posting', 'waiting'))
++ (SELECT count(*) FROM conversations WHERE follow_up_at IS NOT NULL) AS n"""
 
 
 def stress_settings() -> Settings:
@@ -121,12 +127,15 @@ class Stress:
         receiver: Receiver | None = None,
         acts: dict[str, int] = ACTS,
         actors: dict[str, int] = ACTORS,
+        silent: float = 0.16,
     ) -> None:
         self.storage = storage
         self.seed = seed
         self.conversations = conversations
         self.receiver = receiver or Receiver(random.Random(f"{seed} receiver"))
         self.actors = actors
+        self.silent = silent
+        """How many runs leave the contact on seen."""
         self.stats: collections.Counter[str] = collections.Counter()
         self.errors: list[str] = []
         self.accepted: list[str] = []
@@ -230,6 +239,7 @@ class Stress:
             for table in ("jobs", "deliveries"):
                 await self.storage.rows(EXPIRE.format(table=table))
             await self.storage.rows(HURRY)
+        self.stats["follow-up"] += await self.storage.transitions.follow_up()
         rows = await self.storage.rows(DUE)
         chance.shuffle(rows)
         self.due = {kind: [row for row in rows if row["kind"] == kind] for kind in self.due}
@@ -248,6 +258,8 @@ class Stress:
         await asyncio.sleep(chance.uniform(0.02, 0.06))
         for row in await self.storage.rows(LOST):
             self.errors.append(f"unanswered: {row['name']} has no job")
+        for row in await self.storage.rows(STALE_FOLLOW_UP):
+            self.errors.append(f"job {row['id']} follows up on a contact who has written since")
         for row in await self.storage.rows(CROWDED):
             self.errors.append(f"out of order: two bubbles of conversation {row['conversation_id']} are out")
         self.errors += await self.operators.crowded()
@@ -283,7 +295,7 @@ class Stress:
             kept = await self.storage.transitions.save_step(claim, a_step(claim, n), a_reservation(claim, n + 1))
             if kept is not Kept.FRESH:
                 return Stopped()
-        return _decided(chance, claim)
+        return _decided(chance, claim, self.silent)
 
     def _parked(self, claim: Claim, n: int) -> Parked:
         call = a_call(claim, n, outcome="rate_limited", cost_usd=Decimal(0))
@@ -340,6 +352,7 @@ class Stress:
             self._in_order,
             self._ledger,
             self._closed,
+            self._few,
         ):
             found += await check()
         return found
@@ -403,6 +416,15 @@ class Stress:
         found += [] if count["told"] == count["wanted"] else [f"not confirmed once: {count}"]
         return found + [f"opened by one person: {row}" for row in await self.storage.rows(ALONE)]
 
+    async def _few(self) -> list[str]:
+        """Follow-ups since the contact last did something. What an operator had written again is their wish."""
+        rows = await self.storage.rows(
+            "SELECT conversation_id, inbound_seq, count(*) AS n FROM jobs WHERE kind = 'follow_up'"
+            " AND state IN ('sent', 'silent') AND trigger = 'follow_up'"
+            f" GROUP BY 1, 2 HAVING count(*) > {MOST_IN_A_ROW}"
+        )
+        return [f"too many follow-ups: {row}" for row in rows]
+
     async def _ledger(self) -> list[str]:
         rows: list[dict[str, Any]] = await self.storage.rows("SELECT call, state FROM ledger")
         state = {row["call"]: row["state"] for row in rows}
@@ -411,15 +433,18 @@ class Stress:
         return found + [f"heard and not settled: {call}" for call in self.heard if state.get(call) != "settled"]
 
 
-def _decided(chance: random.Random, claim: Claim) -> Decision:
+def _decided(chance: random.Random, claim: Claim, silent: float) -> Decision:
+    """Plans one follow-up after the other: how many there are is not for the run to say alone."""
     share = chance.random()
-    if share < 0.08:
-        return Silence(SilenceReason.LEFT_ON_READ, read=True)
-    if share < 0.09:
+    if share < silent:
+        soon = claim.case.now + timedelta(seconds=chance.uniform(0, 0.2))
+        return Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=soon)
+    if share < silent + 0.01:
         alarm = Alarm(stop="stop_request", position=claim.case.turns[-1].position if claim.case.turns else None)
         return Silence(SilenceReason.OPTED_OUT, alarm=alarm)
-    if share < 0.10:
+    if share < silent + 0.02:
         return Failure(Code.NO_CANDIDATE, "nothing to send")
     kinds = [BubbleKind.VOICE if chance.random() < 0.25 else BubbleKind.TEXT for _ in range(chance.randint(1, 4))]
     texts = (f"j{claim.job} f{claim.fence} b{number}" for number in range(len(kinds)))
-    return Reply(tuple(Bubble(kind, words) for kind, words in zip(kinds, texts, strict=True)))
+    again = None if claim.case.follow_up is None else claim.case.now + timedelta(seconds=chance.uniform(0, 0.3))
+    return Reply(tuple(Bubble(kind, words) for kind, words in zip(kinds, texts, strict=True)), follow_up_at=again)

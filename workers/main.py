@@ -74,6 +74,8 @@ def _run_process(
         loop.submit(_release(app, replaces))
     broker, worker = start_worker(settings, queues, threads, loop, app)
     log.info("worker_started", instance=name, queues=sorted(queues), threads=threads)
+    if not settings.agent.use_redaction_validation:
+        log.warning("review_is_off", setting="REPLIQUE_AGENT__USE_REDACTION_VALIDATION", meant_for="tests")
     watchdog = Watchdog(loop, worker, settings.queue.lease_seconds)
     died = _watch(stop, watchdog)
     with _loop_still_watched(watchdog):

@@ -89,7 +89,10 @@ class Execution(Generic[S]):
     async def _make(self, item: Ready[S], rest: Sequence[Ready[S] | Barred], lookups: "_Lookups[S]") -> Outcome:
         if item.tool.effect is Effect.READ:
             lookups.start(_until_end(rest))
-            return await lookups.outcome(item)
+            found = await lookups.outcome(item)
+            if isinstance(found, Done):
+                self._state.learnt(found.text)
+            return found
         before = self._state.sendable
         outcome = await item.tool.call(item.args, self._state)
         self._counts.drafted(item.call.name, item.call.args, before, self._state.sendable)

@@ -58,6 +58,10 @@ class RunState(Protocol):
         """An END tool was accepted."""
         ...
 
+    def learnt(self, answer: str) -> None:
+        """A lookup answered."""
+        ...
+
 
 A = TypeVar("A", bound=Args)
 S = TypeVar("S", bound=RunState)

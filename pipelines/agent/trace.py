@@ -50,8 +50,10 @@ class Trace:
             **invented,
         )
 
-    def review(self, verdict: str, issues: list[dict[str, Any]]) -> None:
-        self._add(TraceKind.REVIEW, verdict=verdict, issues=issues)
+    def review(self, verdict: str, issues: list[dict[str, Any]], *, by_rules: bool = False) -> None:
+        """`by_rules`: the second model was not asked."""
+        asked = {"by": "rules"} if by_rules else {}
+        self._add(TraceKind.REVIEW, verdict=verdict, issues=issues, **asked)
 
     def guard(self, code: Code | None, rule: str) -> None:
         self._add(TraceKind.GUARD, code=code.value if code else None, rule=rule)

@@ -32,7 +32,7 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
     """The window, ending with the newest message, and where the run before this one ended."""
     messages: list[Message] = []
     previous, count = None, 0
-    shown = [turn for turn in case.turns if _is_shown(turn)]
+    shown = [turn for turn in case.turns if is_shown(turn)]
     for ours, turns in groupby(shown, key=lambda turn: turn.author is not Author.CONTACT):
         group = list(turns)
         if ours:
@@ -41,11 +41,11 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
         count = sum(len(message.blocks) for message in messages)
         answered = [at for at, turn in enumerate(group) if turn.answered]
         previous = count + answered[-1] if answered else previous
-        messages.append(Message(USER, tuple(Text(_stamped(turn, zone)) for turn in group)))
+        messages.append(Message(USER, tuple(Text(stamped(turn, zone)) for turn in group)))
     return Kept(tuple(_joined(messages)), previous)
 
 
-def _is_shown(turn: Turn) -> bool:
+def is_shown(turn: Turn) -> bool:
     """System lines and notices are not ours to repeat."""
     if turn.author is Author.SYSTEM or turn.kind is BubbleKind.NOTICE:
         return False
@@ -78,7 +78,7 @@ def _call_id(turn: Turn) -> str:
     return f"msg_{turn.position}" if turn.candidate is None else f"bub_{turn.candidate}"
 
 
-def _stamped(turn: Turn, zone: ZoneInfo) -> str:
+def stamped(turn: Turn, zone: ZoneInfo) -> str:
     """Attachments are named, not shown: an image in the prompt would be another prompt."""
     parts = [turn.text] if not is_blank(turn.text) else []
     parts += [f"({attachment.type} attached)" for attachment in turn.attachments]

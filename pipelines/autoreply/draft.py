@@ -46,6 +46,11 @@ class Draft:
     bubbles: list[Bubble] = field(default_factory=list)
     plan: str | None = None
     ending: LeftOnRead | Pause | None = None
+    found: list[str] = field(default_factory=list)
+    """What lookups answered: prices, links and numbers that the reply may name."""
+
+    def learnt(self, answer: str) -> None:
+        self.found.append(answer)
 
     @property
     def sendable(self) -> int:

@@ -2,16 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from zoneinfo import ZoneInfo
 
 from pipelines.agent import parameters, steps
 from pipelines.agent.calls import CallFailed, Calls, RunTakenAway, Timer
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
-from pipelines.autoreply import gate, stops
+from pipelines.autoreply import followup, gate, stops
+from pipelines.autoreply.chain import Chain
+from pipelines.autoreply.chain_prompt import ChainPrompt
 from pipelines.autoreply.checks import LocalChecks
-from pipelines.autoreply.composition import Composition
+from pipelines.autoreply.composition import UNREVIEWED, Composition, Writer
 from pipelines.autoreply.draft import Draft, Recall, Wares, nothing
+from pipelines.autoreply.engine import Engine, engine_of_run, note_engine
 from pipelines.autoreply.gallery import Gallery, Look
+from pipelines.autoreply.intents import intents_of
 from pipelines.autoreply.money import withheld
 from pipelines.autoreply.reply_agent import ReplyPrompt, reply_agent
 from pipelines.autoreply.reviewer import Reviewer
@@ -73,7 +78,7 @@ class ReplyPipeline:
         timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
         try:
             composition = self._composition(case, resume, keep, limits, timer, trace, strategy)
-            return await composition.compose()
+            return followup.continued(case, await composition.compose())
         except RunTakenAway:
             return Stopped()
         except NoModel as missing:
@@ -93,26 +98,23 @@ class ReplyPipeline:
     ) -> Composition:
         purse = Purse(self.prices, limits.max_tokens_per_turn)
         calls = Calls(resume, keep, self.models, purse, timer, trace, self.gate, strategy.kept())
-        _note_switches(case, limits, trace)
+        engine = engine_of_run(resume, limits, case.persona.spec)
+        note_engine(engine, case.persona.spec, trace)
+        _note_switches(limits, trace)
         _note_strategy(strategy, trace)
-        caching = self.settings.prompt_caching_enabled
-        zone = zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
-        prompt = ReplyPrompt.of(case, zone, limits, caching=caching, strategy=strategy)
         reviewed = limits.use_redaction_validation
         bounds, links = case.persona.spec.limits, case.money.links_today
         checks = LocalChecks(bounds, case.sent_texts, reviewed, case.vocals_today, links)
         gallery = Gallery.of(case, limits, self._look(case))
         draft = Draft(checks, case.now, self._recall(case), gallery, self._wares(case))
-        kept_back = withheld(case)
-        if kept_back.tools:
-            trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
-        kept = dict.fromkeys(kept_back.tools, kept_back.reason)
-        policy = ToolPolicy(disabled(strategy) | kept, limits.hard_remove_disabled_tools)
-        model = self._model(case, calls)
-        agent = reply_agent(prompt, model, draft, calls, timer, limits, trace, policy, strategy)
+        write = self._agent if engine is Engine.V2 else self._chain
+        writer = write(case, draft, calls, timer, limits, trace, strategy)
         review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
-        reviewer = Reviewer(case, review_model, calls, timer, limits, trace, caching, gallery.shown, strategy)
-        return Composition(case, agent, draft, reviewer, limits, trace, kept_back.flag, strategy)
+        caching = self.settings.prompt_caching_enabled
+        reviewer = Reviewer(
+            case, review_model, calls, timer, limits, trace, caching, gallery.shown, engine.task, strategy
+        )
+        return Composition(case, writer, draft, reviewer, limits, trace, withheld(case).flag, strategy)
 
     def _recall(self, case: Case) -> Recall | None:
         """Bound to who is asking: no argument of the model can name another one."""
@@ -137,12 +139,51 @@ class ReplyPipeline:
             return nothing
         return lambda names: shop.wares(case.organization.id, case.persona.id, case.contact.id, names)
 
-    def _model(self, case: Case, calls: Calls) -> Model:
+    def _agent(
+        self,
+        case: Case,
+        draft: Draft,
+        calls: Calls,
+        timer: Timer,
+        limits: AgentParameters,
+        trace: Trace,
+        strategy: Resolved,
+    ) -> Writer:
+        caching = self.settings.prompt_caching_enabled
+        prompt = ReplyPrompt.of(case, _zone(case), limits, caching=caching, strategy=strategy)
+        kept_back = withheld(case)
+        if kept_back.tools:
+            trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
+        kept = dict.fromkeys(kept_back.tools, kept_back.reason)
+        policy = ToolPolicy(disabled(strategy) | kept, limits.hard_remove_disabled_tools)
+        model = self._model(Engine.V2.task, case, calls)
+        return reply_agent(prompt, model, draft, calls, timer, limits, trace, policy, strategy)
+
+    def _chain(
+        self,
+        case: Case,
+        draft: Draft,
+        calls: Calls,
+        timer: Timer,
+        limits: AgentParameters,
+        trace: Trace,
+        strategy: Resolved,
+    ) -> Writer:
+        caching = self.settings.prompt_caching_enabled
+        prompt = ChainPrompt.of(case, _zone(case), limits, caching=caching, strategy=strategy)
+        model = self._model(Engine.V1.task, case, calls)
+        return Chain(prompt, intents_of(case, strategy), model, draft, calls, timer, limits, trace)
+
+    def _model(self, task: Task, case: Case, calls: Calls) -> Model:
         """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""
         before = calls.model_so_far()
         if before is not None and before.provider in self.models:
             return before
-        return self.routes.pick(Task.REPLY, case.organization.spec.models)
+        return self.routes.pick(task, case.organization.spec.models)
+
+
+def _zone(case: Case) -> ZoneInfo:
+    return zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
 
 
 def _strategy(case: Case, resume: Resume) -> Resolved:
@@ -159,12 +200,10 @@ def _note_strategy(strategy: Resolved, trace: Trace) -> None:
         trace.note(f"strategy: {', '.join(applied) or 'no rule'} applied", **strategy.kept())
 
 
-def _note_switches(case: Case, limits: AgentParameters, trace: Trace) -> None:
+def _note_switches(limits: AgentParameters, trace: Trace) -> None:
     """Settings that change what a reader of the trace would expect."""
-    if not limits.enable or case.persona.spec.engine == "v1":
-        trace.note("engine V1 is asked for and does not exist yet: V2 answers")
     if not limits.use_redaction_validation:
-        trace.note("the review is switched off (UseRedactionValidation): honesty alone is checked")
+        trace.note(UNREVIEWED)
 
 
 def _unanswered(failed: CallFailed, trace: Trace, timer: Timer) -> Decision:

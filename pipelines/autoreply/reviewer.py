@@ -8,7 +8,6 @@ from pipelines.agent.calls import Calls, Timer
 from pipelines.agent.guards import Halt
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import validation
-from pipelines.autoreply.language import wanted
 from pipelines.autoreply.prompts import review
 from pipelines.autoreply.prompts.moment import profile_text
 from pipelines.autoreply.prompts.persona import persona_block
@@ -37,21 +36,34 @@ class Reviewer:
     trace: Trace
     caching: bool
     shown: Mapping[str, Media]
+    corrected_by: Task = Task.REPLY
+    """The task of the call that follows when it finds errors."""
     strategy: Resolved = NO_STRATEGY
 
-    async def judge(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
-        """Honesty always; the rest when the review is on. Raises CallFailed, RunTakenAway."""
-        spec = self.case.persona.spec
-        verdict = validation.honest(bubbles, spec)
+    async def judge(self, bubbles: Sequence[Bubble], found: Sequence[str], *, correctable: bool) -> Verdict | Halt:
+        """Honesty always; the rest when the review is on. Where the rules find something and the writer may correct it,
+        the second model is not asked: it would read what is about to be written anew. `found`: what the lookups of this
+        run answered. Raises CallFailed, RunTakenAway."""
+        verdict = validation.honest(bubbles, self.case.persona.spec)
         if verdict.critical is None and self.limits.use_redaction_validation:
-            verdict = validation.by_rules(bubbles, spec, wanted(self.case))
+            verdict = validation.by_rules(bubbles, self.case, found)
             if verdict.critical is None:
-                heard = await self._ask(bubbles)
-                if isinstance(heard, Halt):
-                    return heard
-                verdict = Verdict((*verdict.issues, *heard.issues))
-        self.trace.review(verdict.word, verdict.facts())
-        return verdict
+                if not (verdict.issues and correctable):
+                    return await self.read(bubbles, verdict)
+                verdict = replace(verdict, complete=False)
+        return self._judged(verdict)
+
+    async def read(self, bubbles: Sequence[Bubble], so_far: Verdict) -> Verdict | Halt:
+        """What the second model says besides. Raises CallFailed, RunTakenAway."""
+        heard = await self._ask(bubbles)
+        if isinstance(heard, Halt):
+            return heard
+        return self._judged(Verdict((*so_far.issues, *heard.issues)))
+
+    def _judged(self, verdict: Verdict) -> Verdict | Halt:
+        """A critical issue suppresses everything."""
+        self.trace.review(verdict.word, verdict.facts(), by_rules=not verdict.complete)
+        return verdict if verdict.critical is None else Halt(Code.CRITICAL_REVIEW, verdict.critical.rule)
 
     async def _ask(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
         text = review.question(
@@ -69,7 +81,7 @@ class Reviewer:
             verdict = _readable(answer, len(bubbles))
             if verdict is None:
                 return Task.REVIEW
-            return Task.REPLY if verdict.issues and verdict.critical is None else None
+            return self.corrected_by if verdict.issues and verdict.critical is None else None
 
         for _ in range(ATTEMPTS):
             if self.timer.remaining <= 0:

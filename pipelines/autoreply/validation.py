@@ -6,31 +6,25 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pipelines.autoreply import honesty, leaks
+from pipelines.autoreply import honesty, leaks, rules
 from pipelines.autoreply.checks import banned_word
-from pipelines.autoreply.language import Wanted, in_another
-from pipelines.autoreply.prompts import product
+from pipelines.autoreply.issues import Issue, Severity
+from pipelines.autoreply.language import in_another, wanted
+from pipelines.autoreply.prompts import chain, product
 from pipelines.autoreply.prompts.persona import language_name
+from schemas.conversation import Case
 from schemas.decisions import Bubble
 from schemas.resources import PersonaSpec
 
-Severity = Literal["error", "critical"]
 _WEIGHT = {"error": 1, "critical": 1000}
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
-    """`candidate` counts from 0."""
-
-    candidate: int
-    rule: str
-    severity: Severity
-    feedback: str
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
+    """Not `complete`: the rules found enough to correct, and the second model was not asked."""
+
     issues: tuple[Issue, ...] = ()
+    complete: bool = True
 
     @property
     def critical(self) -> Issue | None:
@@ -75,19 +69,21 @@ def honest(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
     return Verdict((Issue(found.candidate, found.rule, "critical", "It breaks the honesty rule."),))
 
 
-def by_rules(bubbles: Sequence[Bubble], persona: PersonaSpec, language: Wanted | None = None) -> Verdict:
-    """What can be decided without a model: our own words quoted, words that are banned, another language."""
+def by_rules(bubbles: Sequence[Bubble], case: Case, found: Sequence[str] = ()) -> Verdict:
+    """What can be decided without a model. `found`: what the lookups of this run answered."""
     texts = [bubble.text for bubble in bubbles]
-    if leaks.quotes(texts, product.RULES):
+    if any(leaks.quotes(texts, rules) for rules in (product.RULES, chain.RULES)):
         return Verdict((Issue(0, "prompt_leak", "critical", "It quotes its instructions."),))
-    found = []
+    issues = []
     for n, text in enumerate(texts):
-        if word := banned_word(text, persona.limits.banned_words):
-            found.append(Issue(n, "banned_word", "error", f"The word {word!r} is banned. Say it another way."))
+        if word := banned_word(text, case.persona.spec.limits.banned_words):
+            issues.append(Issue(n, "banned_word", "error", f"The word {word!r} is banned. Say it another way."))
+    language = wanted(case)
     if (strange := in_another(texts, language)) is not None and language is not None:
         sentence = f"It is in another language. Write it in {language_name(language.tag)}."
-        found.append(Issue(strange, "language", "error", sentence))
-    return Verdict(tuple(found))
+        issues.append(Issue(strange, "language", "error", sentence))
+    issues += rules.broken(bubbles, case, found)
+    return Verdict(tuple(sorted(issues, key=lambda issue: issue.candidate)))
 
 
 def read_verdict(text: str, candidates: int) -> Verdict | None:

@@ -4,7 +4,7 @@ from schemas.claims import JobState
 from schemas.errors import CODES, Code
 from schemas.ops import Cause, DeliveryFacts, Explanation, Facts, JobFacts
 
-_SILENT = {
+SILENT = {
     "left_on_read": "the agent left the contact on seen",
     "paused": "the agent paused the conversation",
     "nothing_to_answer": "there was nothing to answer: all was deleted, or only blanks",
@@ -52,7 +52,7 @@ def explain(job: JobFacts, facts: Facts) -> Explanation:
 
 def _silent(job: JobFacts) -> Explanation:
     reason = job.reason or "unknown"
-    sentence = f"no reply, on purpose: {_SILENT.get(reason, reason)}"
+    sentence = f"no reply, on purpose: {SILENT.get(reason, reason)}"
     particulars = {"reason": reason, **({"detail": job.note} if job.note else {})}
     to_do = f"nothing; if it should be answered after all, `replique jobs retry {job.id}`"
     return Explanation(

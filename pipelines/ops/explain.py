@@ -23,6 +23,8 @@ _NO_JOB = {
 def explain(facts: Facts, around: Around) -> Explanation:
     """With the rules that matched in the job's run, since any of them may be the reason behind the reason."""
     found = _explained(facts, around)
+    if facts.subject is Subject.CONVERSATION and found.cause in (Cause.SILENT, Cause.ANSWERED):
+        found = _with_follow_up(found, facts)
     if facts.job is None or not facts.job.rules:
         return found
     return replace(found, facts={**found.facts, "rules": [_told(rule) for rule in facts.job.rules]})
@@ -31,6 +33,17 @@ def explain(facts: Facts, around: Around) -> Explanation:
 def _told(rule: Mapping[str, Any]) -> str:
     because = f": {rule['reason']}" if rule.get("reason") else ""
     return f"{rule['rule']} {rule['outcome']}{because}"
+
+
+def _with_follow_up(found: Explanation, facts: Facts) -> Explanation:
+    """What comes of it by itself, or would have."""
+    if facts.follow_up_at is not None:
+        at = facts.follow_up_at
+        sentence = f"{found.sentence}; a follow-up is planned for {at.isoformat()}, unless the contact writes before"
+        return replace(found, sentence=sentence, until=at)
+    if facts.no_follow_up is not None:
+        return replace(found, sentence=f"{found.sentence}; {facts.no_follow_up}")
+    return found
 
 
 def _explained(facts: Facts, around: Around) -> Explanation:

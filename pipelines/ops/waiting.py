@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from pipelines.ops.ended import attempts_of, webhook_disabled
+from pipelines.ops.ended import SILENT, attempts_of, webhook_disabled
 from schemas.claims import JobState
 from schemas.errors import Code, FailureKind
 from schemas.ops import Around, Cause, DeliveryFacts, Explanation, Facts, JobFacts, Line
@@ -115,6 +115,10 @@ def _on_hold(job: JobFacts) -> Explanation:
         sentence = f"the reply is on hold: {job.code}, {job.reason}"
         to_do = f"try again (`replique jobs approve {job.id}`), or edit it"
         return Explanation(Cause.ON_HOLD, sentence, to_do, since=job.moved_at, who=job.moved_by, code=job.code)
+    if job.reason in SILENT:
+        sentence = f"no reply is wanted, and that awaits approval: {SILENT[job.reason]}"
+        to_do = f"`replique jobs approve {job.id}` agrees; cancel drops it, regenerate thinks again"
+        return Explanation(Cause.AWAITING_APPROVAL, sentence, to_do, since=job.moved_at, who="operator")
     to_do = f"`replique jobs approve {job.id}` sends it; cancel drops it"
     if job.moved_why != "hold":
         sentence = "the draft awaits approval: the autonomy is draft, by the persona or by a rule"

@@ -35,7 +35,8 @@ class JobRow(Due, Table):
     `inbound_seq`: what it answers. `pinned`: it stands, whatever comes in. `restarts`, `supersedes`: how often the
     contact overtook it. `tries`: failed model calls. `rest`: what is left of a countdown on hold. `claims`: shown as
     attempts. `attention`: `open` or `dismissed`. `rules`: what became of the strategy's rules in the run that decided.
-    `control_window`: seconds, where the strategy set them.
+    `control_window`: seconds, where the strategy set them. `ending`: a silence that waits for an approval, instead of
+    bubbles.
     """
 
     __tablename__ = "jobs"
@@ -63,6 +64,7 @@ class JobRow(Due, Table):
     rules: Mapped[Bytes | None]
     control_window: Mapped[float | None]
     instruction: Mapped[Str | None]
+    ending: Mapped[Bytes | None]
     created_at: Mapped[Stamp]
     ended_at: Mapped[Moment | None]
 

@@ -19,6 +19,7 @@ from workers.adapters.clock import SystemClock
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Admitted, Dispatch
 from workers.adapters.postgres.dispatch_sql import admission
+from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.board import RedisBoard
 from workers.clock.look import Look
 from workers.clock.run import keep_looking
@@ -40,7 +41,8 @@ async def looking(
 ) -> AsyncIterator[tuple[Look, MemoryCourier]]:
     board, courier = RedisBoard(redis_url), MemoryCourier()
     async with dispatching(database_url) as dispatch:
-        yield Look(dispatch, board, courier, SystemClock(), settings), courier
+        follow_ups = Transitions(dispatch._db, Settings(), courier, "clock")
+        yield Look(dispatch, follow_ups, board, courier, SystemClock(), settings), courier
     await board.close()
 
 

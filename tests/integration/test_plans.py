@@ -26,7 +26,7 @@ from schemas.memory import Asker, Passage
 from schemas.payments import Link, Offering, PaymentProvider, PaymentState
 from tests.builders_media import EMBEDDER
 from tests.builders_shop import a_selling_reply, an_offer
-from tests.builders_storage import MODEL, Storage, a_reply, a_reservation, a_step, a_storage
+from tests.builders_storage import MODEL, Storage, a_reply, a_reservation, a_step, a_storage, open_hours
 from tests.overheard import overheard
 from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.counts import Counter
@@ -63,6 +63,7 @@ FILL = """
 INSERT INTO contacts (org_id, name, profile) SELECT {org}, 'f' || n, '{{}}' FROM {many};
 INSERT INTO conversations (org_id, persona_id, contact_id, name, inbound_seq, last_position)
   SELECT {org}, {persona}, id, name, 1, 2 FROM contacts;
+UPDATE conversations SET follow_up_at = clock_timestamp() + id * interval '1 min';
 INSERT INTO jobs (org_id, conversation_id, queue, state, inbound_seq, first_message_at, due_at)
   SELECT {org}, id, CASE WHEN id % 10 < 9 THEN 'send' ELSE 'reply' END,
          CASE id % 10 WHEN 9 THEN 'queued' WHEN 8 THEN 'held' ELSE 'sent' END, 1, clock_timestamp(),
@@ -250,6 +251,17 @@ async def everything_about_payments(storage: Storage) -> None:
     await transitions.payment(claim.org, payment, PaymentState.REFUNDED, None, "app")
 
 
+async def writing_first(storage: Storage) -> None:
+    await storage.rows("UPDATE conversations SET follow_up_at = clock_timestamp() WHERE name IN ('f11', 'f18')")
+    assert await storage.transitions.follow_up() == 1
+    await storage.transitions.record(await storage.claim(), a_reply("un"))
+    silence = Silence(SilenceReason.LEFT_ON_READ, read=True)
+    await storage.rows('UPDATE personas SET version = version + 1, spec = spec || \'{"autonomy": "draft"}\'')
+    await storage.say("m-20", conversation="f12", contact={"id": "f12"})
+    await storage.transitions.record(await storage.claim(), silence)
+    await storage.transitions.approve(storage.org, JobId((await storage.job())["id"]), "zoe")
+
+
 async def everything_an_operator_does(storage: Storage, job: JobId) -> None:
     """To a held reply."""
     transitions, org = storage.transitions, storage.org
@@ -300,12 +312,13 @@ async def everything_remembered(storage: Storage) -> None:
 
 
 async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: str) -> None:
-    async with a_storage(database_url) as storage:
+    async with a_storage(database_url, {"proactive_hours": open_hours()}) as storage:
         await grow(storage)
         with overheard(storage) as heard:
             await everything_hot(storage)
             await everything_remembered(storage)
             await everything_that_is_tried(storage)
+            await writing_first(storage)
 
         ours = {
             statement: bound

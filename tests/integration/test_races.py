@@ -28,6 +28,7 @@ MET = ("worker died", "spoken", "posted Unknown", "posted Refused")
 """Without these a seed proves little: deaths, voices, receivers that hang or refuse."""
 MET_OF_OPERATORS = ("approve", "cancel", "hold", "release", "edit", "drop")
 EDITS = {"edit": 8, "approve": 3, "resume": 2}
+FEW_WRITE = ACTORS | {"contact": 1, "operator": 1}
 MANY_OPERATORS = ACTORS | {"contact": 1, "operator": 8}
 
 
@@ -61,6 +62,22 @@ async def test_whatever_operators_do_to_replies_their_word_holds(database_url: s
         sys.stdout.write(f"\nseed {seed}: {acts}, {len(stress.receiver.applied)} applied\n")
         assert await stress.violations() == []
         assert sum(acts.values()) > 4
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_nobody_is_written_to_three_times_in_a_row_or_after_they_have_written(
+    database_url: str, seed: int
+) -> None:
+    async with a_stressed_storage(database_url) as storage:
+        stress = Stress(storage, seed, actors=FEW_WRITE, acts=FEW_ACTS, silent=0.7)
+        await stress.run(5)
+
+        ends = await storage.rows(
+            "SELECT state, count(*) AS n FROM jobs WHERE kind = 'follow_up' GROUP BY 1 ORDER BY 1"
+        )
+        sys.stdout.write(f"\nseed {seed}: follow-ups {[(row['state'], row['n']) for row in ends]}\n")
+        assert await stress.violations() == []
+        assert stress.stats["follow-up"] > 0
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ it answers what can be seen at its end.
 import json
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,9 +22,9 @@ from schemas.errors import Code, FailureKind
 from schemas.jobs import AutoReply
 from schemas.speech import SpeechFailed
 from tests.builders_shop import stock
-from tests.builders_storage import a_reply, a_reservation, a_step
+from tests.builders_storage import a_reply, a_reservation, a_step, closed_hours, open_hours
 from tests.integration import test_rows_closing, test_transitions_payment
-from tests.scene import Scene, a_scene
+from tests.scene import SOON, Scene, a_scene
 
 Story = Callable[[Scene], Awaitable[Any]]
 
@@ -129,6 +129,55 @@ async def _(scene: Scene) -> Any:
     await scene.one("UPDATE jobs SET kind = 'follow_up', trigger = 'follow_up', pinned = true")
     await scene.say()
     return await scene.jobs(), await scene.one("SELECT trigger FROM jobs WHERE id = 2")
+
+
+OPEN = {"proactive_hours": open_hours()}
+FOLLOWED = ["silent 1", "superseded 1", "queued 2"]
+
+
+@row("3 a message ends a follow-up that is queued", (FOLLOWED, "contact message"), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    await scene.say()
+    return await scene.jobs(), await scene.why()
+
+
+@row("3 … running: nothing of the run is kept", (FOLLOWED, "Lost", []), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    claim = await scene.claim()
+    assert claim is not None
+    await scene.say()
+    recorded = await scene.storage.record(claim, a_reply("un"))
+    return await scene.jobs(), type(recorded).__name__, await scene.bubbles()
+
+
+@row("3 … held: its bubbles are recalled", (FOLLOWED, ["0 text recalled un"]), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    await scene.decide(a_reply("un"))
+    await scene.say()
+    return await scene.jobs(), await scene.bubbles()
+
+
+@row("3 … sending: what has left stays", (FOLLOWED, ["sent", "recalled"]), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    await scene.decide(a_reply("un", "deux"))
+    await scene.send()
+    await scene.say()
+    return await scene.jobs(), [bubble.split()[2] for bubble in await scene.bubbles()]
+
+
+@row("3 … and what was planned dies with it", (None, 0), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.say()
+    return await scene.one("SELECT follow_up_at FROM conversations"), await scene.follow_up()
 
 
 @row("4 a message during the run changes nothing yet", ("job_1", ["running 1"]))
@@ -283,6 +332,15 @@ async def _(scene: Scene) -> Any:
     return await scene.jobs()
 
 
+@row("14 draft: the silence waits for an approval", (["held 1"], "never", "left_on_read", None, None), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ, read=True, plan="attendre", follow_up_at=SOON))
+    row = "SELECT {} FROM conversations"
+    held = (await scene.jobs(), await scene.due(), await scene.one("SELECT reason FROM jobs"))
+    return *held, await scene.one(row.format("plan")), await scene.one(row.format("follow_up_at"))
+
+
 @row("15 failure: attention", (["failed 1 AR-552"], "open"))
 async def _(scene: Scene) -> Any:
     await scene.say()
@@ -312,6 +370,59 @@ async def _(scene: Scene) -> Any:
 
 
 # ---------------------------------------------------------------- what operators do to a job
+
+
+@row("17 a silence that waits is carried out", (200, ["silent 1"], "operator-acme left_on_read", SOON, 1), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=SOON))
+    await scene.steer("approve")
+    planned = await scene.one("SELECT follow_up_at FROM conversations")
+    read = await scene.one("SELECT count(*) FROM deliveries WHERE type = 'message.read'")
+    return scene.answers[-1], await scene.jobs(), await scene.why(), planned, read
+
+
+@row("17 otherwise: the contact wrote before", (409, ["superseded 1", "queued 2"], None), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.PAUSED, read=True, paused_until=SOON))
+    await scene.say()
+    await scene.steer("approve", job=1)
+    return scene.answers[-1], await scene.jobs(), await scene.one("SELECT paused_until FROM conversations")
+
+
+@row("19 release carries a silence out too", (200, ["silent 1"], SOON), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.PAUSED, read=True, paused_until=SOON))
+    await scene.steer("release")
+    return scene.answers[-1], await scene.jobs(), await scene.one("SELECT paused_until FROM conversations")
+
+
+@row("20 cancel drops a silence that waits: nothing of it is kept", (["cancelled 1"], None, 0), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=SOON))
+    await scene.steer("cancel")
+    read = await scene.one("SELECT count(*) FROM deliveries WHERE type = 'message.read'")
+    return await scene.jobs(), await scene.one("SELECT follow_up_at FROM conversations"), read
+
+
+@row("23 regenerate instead of a silence that waits", (["held 1"], "later", ["0 text held un"]), **DRAFT)
+async def _(scene: Scene) -> Any:
+    await scene.say()
+    await scene.decide(Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=SOON))
+    await scene.steer("regenerate", {"instruction": "réponds"})
+    await scene.decide(a_reply("un"))
+    await scene.steer("release")
+    return await scene.jobs(), await scene.due(), await scene.bubbles()
+
+
+@row("23 a retry unplans the follow-up of a silence", (["queued 1"], None), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.steer("retry")
+    return await scene.jobs(), await scene.one("SELECT follow_up_at FROM conversations")
 
 
 @row("17 approve", (200, "now", "operator-acme send_now"))
@@ -1323,3 +1434,158 @@ def refusal(answer: Any) -> tuple[int, str]:
     assert answer["by"]
     assert datetime.fromisoformat(answer["at"])
     return answer["status"], answer["state"]
+
+
+# ---------------------------------------------------------------- writing first
+
+
+def no_follow_up(reason: str, line: str) -> list[str]:
+    return [f"no_follow_up:{reason} no follow-up: {line}"]
+
+
+LINE = "SELECT reason, text FROM messages WHERE reason IS NOT NULL"
+
+
+@row("34 a follow-up is due", (1, ["silent 1", "queued 1"], "follow_up follow_up", "clock follow_up", 0), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    made = await scene.follow_up()
+    (kind,) = await scene.lines("SELECT kind, trigger FROM jobs WHERE id = 2")
+    return made, await scene.jobs(), kind, await scene.why(), await scene.follow_up()
+
+
+@row("34 … sent, and planned again", (["silent 1", "sent 1"], SOON), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    await scene.decide(replace(a_reply("tu vas bien ?"), follow_up_at=SOON))
+    await scene.send()
+    return await scene.jobs(), await scene.one("SELECT follow_up_at FROM conversations")
+
+
+@row(
+    "34 otherwise: two in a row got no answer",
+    (["silent 1", "sent 1", "sent 1"], no_follow_up("unanswered", "2 in a row got no answer")),
+    **OPEN,
+)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    for _ in range(3):
+        if await scene.follow_up():
+            await scene.decide(replace(a_reply("coucou ?"), follow_up_at=SOON))
+            await scene.send()
+        await scene.make_follow_up_due()
+    return await scene.jobs(), await scene.lines(LINE)
+
+
+@row(
+    "34 … the contact's next word begins the count anew",
+    ["silent 1", "silent 1", "silent 1", "silent 2", "queued 2"],
+    **OPEN,
+)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    for _ in range(2):
+        await scene.follow_up()
+        await scene.decide(Silence(SilenceReason.LEFT_ON_READ, follow_up_at=SOON))
+        await scene.make_follow_up_due()
+    await scene.leave_on_read()
+    await scene.follow_up()
+    return await scene.jobs()
+
+
+@row("34 otherwise: a person has it, the plan is gone", (None, 0, ["silent 1"]), **OPEN)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.conversation("takeover")
+    await scene.conversation("resume")
+    return await scene.one("SELECT follow_up_at FROM conversations"), await scene.follow_up(), await scene.jobs()
+
+
+@row(
+    "34 otherwise: an operator cancelled the one before",
+    (["silent 1", "cancelled 1"], no_follow_up("cancelled", "the reply before it was cancelled")),
+    **OPEN,
+)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    await scene.decide(replace(a_reply("coucou ?"), follow_up_at=SOON))
+    await scene.steer("cancel")
+    await scene.make_follow_up_due()
+    await scene.follow_up()
+    return await scene.jobs(), await scene.lines(LINE)
+
+
+@row(
+    "34 otherwise: one is on its way",
+    (["silent 1", "held 1"], no_follow_up("on_its_way", "a reply is on its way already")),
+    **OPEN,
+)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    await scene.decide(replace(a_reply("coucou ?"), follow_up_at=SOON))
+    await scene.make_follow_up_due()
+    await scene.follow_up()
+    return await scene.jobs(), await scene.lines(LINE)
+
+
+@row(
+    "34 otherwise: the one before failed",
+    (["silent 1", "failed 1 AR-552"], no_follow_up("failed", "the reply before it failed")),
+    **OPEN,
+)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.follow_up()
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing"))
+    await scene.one("UPDATE conversations SET follow_up_at = clock_timestamp()")
+    await scene.follow_up()
+    return await scene.jobs(), await scene.lines(LINE)
+
+
+@row(
+    "34 otherwise: autonomy is off by now",
+    (["silent 1"], no_follow_up("autonomy_off", "the persona's autonomy is off")),
+    **OPEN,
+)
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.one("""UPDATE personas SET version = version + 1, spec = spec || '{"autonomy": "off"}'""")
+    await scene.follow_up()
+    return await scene.jobs(), await scene.lines(LINE)
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason", "line"),
+    [
+        ("opted_out_at", "opted_out", "the contact has opted out"),
+        ("locked_at", "safety_lock", "a safety stop has locked the contact"),
+        ("erased_at", "erased", "the contact was erased"),
+    ],
+)
+async def test_row_34_contacts_who_are_not_to_be_written_to(
+    database_url: str, flag: str, reason: str, line: str
+) -> None:
+    async with a_scene(database_url, OPEN) as scene:
+        await scene.leave_on_read()
+        await scene.one(f"UPDATE contacts SET {flag} = clock_timestamp()")
+        await scene.follow_up()
+
+        assert (await scene.jobs(), await scene.lines(LINE)) == (["silent 1"], no_follow_up(reason, line))
+
+
+@row("34 later: it is not within the persona's hours", (0, ["silent 1"], True), proactive_hours=closed_hours())
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    made = await scene.follow_up()
+    later = await scene.one("SELECT follow_up_at > clock_timestamp() + interval '1 minute' FROM conversations")
+    return made, await scene.jobs(), later
+
+
+@row("34 the hours are those of the contact's clock", (1, ["silent 1", "queued 1"]), proactive_hours=closed_hours())
+async def _(scene: Scene) -> Any:
+    await scene.leave_on_read()
+    await scene.one("UPDATE contacts SET timezone = 'Etc/GMT-5'")
+    return await scene.follow_up(), await scene.jobs()

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -44,14 +45,18 @@ def _reply_in_three_calls(text: str, plan: str) -> list[dict[str, Any]]:
 
 
 async def _twenty_turns(pipeline: ReplyPipeline, control: SimulatorControl, gap: timedelta) -> Bill:
-    talk = Talk(pipeline, {"persona": {"instructions": INSTRUCTIONS}, "contact": {"profile": {"city": "Lyon"}}})
+    talk = Talk(
+        pipeline,
+        {"persona": {"instructions": f"{INSTRUCTIONS} Médaille en 1993."}, "contact": {"profile": {"city": "Lyon"}}},
+    )
     for n, (theirs, ours) in enumerate(real_pairs(TURNS)):
         await control.advance(gap.total_seconds())
-        await control.script(*_reply_in_three_calls(f"{ours} ({n})", f"plan {n}: parler de la suite"), task="reply")
+        text = f"{ours} ({ascii_lowercase[n]})"  # no two are alike, and no number is made up
+        await control.script(*_reply_in_three_calls(text, f"plan {n}: parler de la suite"), task="reply")
         said = [theirs, "tu es là ?"] if n % 5 == 0 else [theirs]
         decision = await talk.hear(*said, gap=gap)
         assert isinstance(decision, Reply), decision
-        assert [bubble.text for bubble in decision.bubbles] == [f"{ours} ({n})"]
+        assert [bubble.text for bubble in decision.bubbles] == [text]
     seen = await control.requests()
     assert [request.refused for request in seen if request.refused] == []
     review, spent = bill(seen, "review"), bill(seen, "reply")

@@ -19,7 +19,7 @@ log = logger(__name__)
 UNTAKEN_SECONDS = 2.0
 """A hint that is in no queue any more is taken up within milliseconds, or it was lost."""
 UPKEEP_SECONDS = 0.4
-"""Lost hints and leases are looked for this often, however often due rows are."""
+"""Lost hints, leases and follow-ups are looked for this often, however often due rows are."""
 
 
 class Rows(Protocol):
@@ -27,6 +27,10 @@ class Rows(Protocol):
     async def adopt(self, epoch: str) -> int: ...
     async def admit(self, queue: Queue, lost_after: float | None, expire: bool) -> Admitted: ...
     async def ahead(self, since: datetime) -> Ahead: ...
+
+
+class FollowUps(Protocol):
+    async def follow_up(self) -> int: ...
 
 
 class Boards(Protocol):
@@ -42,8 +46,17 @@ class Seen:
 
 
 class Look:
-    def __init__(self, rows: Rows, boards: Boards, courier: Courier, clock: Clock, settings: QueueSettings) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        follow_ups: FollowUps,
+        boards: Boards,
+        courier: Courier,
+        clock: Clock,
+        settings: QueueSettings,
+    ) -> None:
         self._rows = rows
+        self._follow_ups = follow_ups
         self._boards = boards
         self._courier = courier
         self._clock = clock
@@ -59,7 +72,10 @@ class Look:
             epoch, since = await self._rows.epoch()
             if board is not None and board.epoch != epoch:
                 log.info("redis_is_new", rows=await self._rows.adopt(board.epoch))
-            pushed = await self._queues(board)
+            upkeep = self._upkeep_is_due()
+            if upkeep:
+                await self._follow_ups.follow_up()
+            pushed = await self._queues(board, upkeep)
             ahead = await self._rows.ahead(since)
         except BaseException:
             self._unbroken.broken()
@@ -77,10 +93,9 @@ class Look:
         self._redis.ended()
         return board
 
-    async def _queues(self, board: Board | None) -> int:
+    async def _queues(self, board: Board | None, upkeep: bool) -> int:
         if board is None:
             return 0
-        upkeep = self._upkeep_is_due()
         expire = upkeep and self._unbroken.long_enough
         pushed = 0
         for queue in QUEUES:

@@ -10,6 +10,7 @@ from workers.adapters.clock import SystemClock
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
 from workers.adapters.postgres.totals import Totals
+from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.board import RedisBoard
 from workers.adapters.redis.courier import RedisCourier
 from workers.clock.look import Look, Seen
@@ -24,6 +25,8 @@ log = logger(__name__)
 CONNECTIONS = 2
 FOLD_SECONDS = 5.0
 """What was tallied since goes into the running sums this often: a few hundred rows, not yet worth a vacuum."""
+INSTANCE = "clock"
+"""It leases nothing."""
 
 
 def run_clock(settings: Settings) -> None:
@@ -45,7 +48,8 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
         stack.push_async_callback(courier.close)
         stack.push_async_callback(board.close)
         rows = Dispatch(database, settings.queue.admission_batch)
-        look = Look(rows, board, courier, SystemClock(), settings.queue)
+        follow_ups = Transitions(database, settings, courier, INSTANCE)
+        look = Look(rows, follow_ups, board, courier, SystemClock(), settings.queue)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_look_again_and_again(look, Pace(settings.queue.look_seconds), stop))
             tasks.create_task(_fold_again_and_again(Totals(database), stop))

@@ -8,7 +8,8 @@
 - GET requests: `?since=n&task=…&refused=true`
 - GET usage
 
-A task is "review" for requests with `output_config.format`, else "reply". Wrong fields are a 400.
+A task is "review" for requests whose `output_config.format` asks for a verdict, "auxiliary" for those with another
+format, else "reply". Wrong fields are a 400.
 """
 
 import json

@@ -10,7 +10,7 @@ from typing import Any
 
 from workers.simulator.creator_lines import FOLLOW_UPS_ENGLISH, FOLLOW_UPS_FRENCH, TOPICS, Topic
 from workers.simulator.scene import Scene, read_scene
-from workers.simulator.schema_samples import sample
+from workers.simulator.schema_samples import asks_for_a_verdict, sample
 from workers.simulator.scripts import Turn
 
 MAX_REFUSALS = 3
@@ -28,7 +28,7 @@ def improvise(body: dict[str, Any]) -> Turn:
     """The next turn for a request that no script answers."""
     wanted = (body.get("output_config") or {}).get("format")
     if wanted:
-        return Turn(text=_verdict(wanted["schema"]))
+        return Turn(text=_structured(wanted["schema"], body))
     scene = read_scene(body)
     tools = {tool["name"]: tool.get("input_schema") or {} for tool in body.get("tools") or []}
     choice = body.get("tool_choice") or {"type": "auto"}
@@ -137,8 +137,11 @@ def _summary(scene: Scene) -> str:
     return f"A friendly exchange in a relaxed tone. Latest topic: {topic}. Nothing was promised."
 
 
-def _verdict(schema: dict[str, Any]) -> str:
-    """A clean review; for any other schema the smallest value that fits it."""
-    if {"verdict", "issues"} <= (schema.get("properties") or {}).keys():
+def _structured(schema: dict[str, Any], body: dict[str, Any]) -> str:
+    """A clean review; messages to be sent are lines of the creator; all else is the smallest value that fits."""
+    if asks_for_a_verdict(schema):
         return json.dumps({"verdict": "ok", "issues": []}, separators=(",", ":"))
-    return json.dumps(sample(schema), separators=(",", ":"), ensure_ascii=False)
+    value = sample(schema)
+    if isinstance(value, dict) and "messages" in value:
+        value["messages"] = [_reply(read_scene(body))]
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

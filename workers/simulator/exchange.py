@@ -15,6 +15,7 @@ from workers.simulator.gate import check_key, check_version
 from workers.simulator.headers import common_headers, rate_limit_headers
 from workers.simulator.journal import Seen
 from workers.simulator.refusals import STATUS, ErrorType, Refused
+from workers.simulator.schema_samples import asks_for_a_verdict
 from workers.simulator.scripts import Script, Turn
 from workers.simulator.state import Simulator
 from workers.simulator.tokens import output_tokens
@@ -77,7 +78,7 @@ class Exchange:
 
     def _note(self, body: dict[str, Any]) -> None:
         output = body.get("output_config")
-        self._seen.task = "review" if isinstance(output, dict) and output.get("format") else "reply"
+        self._seen.task = _task(output.get("format") if isinstance(output, dict) else None)
         self._seen.model = str(body.get("model"))
         self._seen.stream = body.get("stream") is True
 
@@ -120,6 +121,13 @@ class Exchange:
             "content-type": "text/event-stream; charset=utf-8" if seen.stream else "application/json",
         }
         return Delivery(frames, headers, lambda: simulator.cache.answer_began(charge), cut_after)
+
+
+def _task(form: Any) -> str:
+    """What a request seems to be for: the shape that it asks for says so."""
+    if not isinstance(form, dict) or not form:
+        return "reply"
+    return "review" if asks_for_a_verdict(form.get("schema")) else "auxiliary"
 
 
 def _halves(body: bytes) -> list[bytes]:

@@ -5,6 +5,11 @@ from typing import Any
 MAX_DEPTH = 8
 
 
+def asks_for_a_verdict(schema: Any) -> bool:
+    members = schema.get("properties") if isinstance(schema, dict) else None
+    return isinstance(members, dict) and {"verdict", "issues"} <= members.keys()
+
+
 def sample(schema: dict[str, Any], root: dict[str, Any] | None = None, depth: int = 0) -> Any:
     """The smallest value that fits: first choice, required members only, shortest lists and texts."""
     root = schema if root is None else root

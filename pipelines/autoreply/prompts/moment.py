@@ -9,7 +9,7 @@ from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.text import storable
 from schemas.catalogue import Had, MediaFact, MediaHistory
-from schemas.conversation import Case, Trigger
+from schemas.conversation import Case, FollowUp, Trigger
 from schemas.strategy import NO_STRATEGY, Resolved
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -17,8 +17,12 @@ TOLD = 8
 """Of each kind."""
 
 _ANSWER = "Reply to the messages above that have no reply yet."
+_FOLLOW_UP = "Get back in touch, lightly, without reproach, and do not speak as if they had just written."
+NOBODY_WROTE = (
+    "Nobody has written since the last message above. You left the contact on seen and planned to write first, at an "
+    "hour that suits them: that hour is now."
+)
 _TASKS = {
-    Trigger.FOLLOW_UP: "The contact has not written since. Get back in touch, lightly, without reproach.",
     Trigger.REGENERATE: "An earlier draft of this reply was rejected. Write another one.",
 }
 
@@ -39,7 +43,9 @@ def context_block(case: Case, zone: ZoneInfo, strategy: Resolved = NO_STRATEGY) 
         lines.append(f"[PLAN] {neutralised(case.plan)}")
     if case.instruction:
         lines.append(f"Instruction of the team for this reply: {neutralised(case.instruction)}")
-    lines.append(_TASKS.get(case.trigger, _ANSWER))
+    if case.follow_up is not None:
+        lines += _writing_first(case.follow_up)
+    lines.append(_TASKS.get(case.trigger, _ANSWER if case.follow_up is None else _FOLLOW_UP))
     return "<run_context>\n" + "\n".join(lines) + "\n</run_context>"
 
 
@@ -57,6 +63,15 @@ def _dealings(history: MediaHistory) -> list[str]:
 def _deal(fact: MediaFact) -> str:
     price = "" if fact.price is None else f" for {fact.price}"
     return f"{fact.media}{price} ({fact.at:%Y-%m-%d})"
+
+
+def _writing_first(follow_up: FollowUp) -> list[str]:
+    lines = [NOBODY_WROTE]
+    if follow_up.reason:
+        lines.append(f"Why you left the contact on seen: {neutralised(follow_up.reason)}")
+    if follow_up.number > 1:
+        lines.append("Your last follow-up got no answer. This one is the last: after it you wait for the contact.")
+    return lines
 
 
 def profile_text(case: Case) -> str:

@@ -84,6 +84,8 @@ def question(
     parts.append("Newest messages:\n" + _messages(case))
     candidates = [_candidate(n, bubble, shown) for n, bubble in enumerate(bubbles)]
     parts.append("Candidates:\n" + json.dumps(candidates, ensure_ascii=False))
+    if case.follow_up is not None:
+        parts.append("The contact has not written since: this reply writes first, as it was planned.")
     return "\n\n".join(parts)
 
 

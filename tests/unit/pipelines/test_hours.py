@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipelines.hours import best_hour, next_at, start_of, zone_of
+from pipelines.hours import best_hour, is_open, next_at, start_of, zone_of
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,25 @@ def test_the_next_start(now: str, start: str, zone: str, expected: str) -> None:
 
     assert moment == datetime.fromisoformat(expected)
     assert moment.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("moment", "hours", "expected"),
+    [
+        ("2026-11-30T08:00+00:00", "09:00-21:00", True),
+        ("2026-11-30T20:00+00:00", "09:00-21:00", False),
+        ("2026-11-30T23:30+00:00", "18:00-02:00", True),
+        # 02:30 was skipped: 03:00 stands for it, also for hours that are over by then. An hour later nothing does.
+        ("2027-03-28T01:00+00:00", "02:00-03:00", True),
+        ("2027-03-28T02:00+00:00", "02:00-03:00", False),
+        # The hour that comes twice is the same hour both times, and stands for no other.
+        ("2026-10-25T01:30+00:00", "02:00-03:00", True),
+        ("2026-10-25T01:30+00:00", "03:00-04:00", False),
+    ],
+    ids=["start", "end", "over-midnight", "gap", "after-the-gap", "fold", "fold-is-no-gap"],
+)
+def test_whether_it_is_within_the_hours(moment: str, hours: str, expected: bool) -> None:
+    assert is_open(hours, datetime.fromisoformat(moment), ZoneInfo("Europe/Paris")) is expected
 
 
 def test_hours_may_be_written_with_either_dash() -> None:

@@ -86,6 +86,18 @@ def test_what_resembles_a_name_that_is_set_rightly_beside_it_is_anothers() -> No
     assert settings.redis_url.get_secret_value() == "redis://x"
 
 
-def test_a_misspelt_setting_of_a_group_is_told_what_was_meant() -> None:
-    with pytest.raises(SettingsRefused, match=r"did you mean REPLIQUE_QUEUE__LEASE_SECONDS\?"):
-        read_settings({"REPLIQUE_QUEUE__LEASE_SECOND": "5"})
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("REPLIQUE_AGENT__MAX_ITERATION", "; did you mean REPLIQUE_AGENT__MAX_ITERATIONS?"),
+        ("REPLIQUE_AGENT__TIMEOUT_SECOND", "; did you mean REPLIQUE_AGENT__TIMEOUT_SECONDS?"),
+        ("REPLIQUE_AGENT__USE_REDACTION_VALIDATIONS", "; did you mean REPLIQUE_AGENT__USE_REDACTION_VALIDATION?"),
+        ("REPLIQUE_QUEUE__LEASE_SECOND", "; did you mean REPLIQUE_QUEUE__LEASE_SECONDS?"),
+        ("REPLIQUE_AGENT__PIGEONS", ""),
+    ],
+)
+def test_a_slip_inside_a_group_is_told_what_was_meant(name: str, told: str) -> None:
+    with pytest.raises(SettingsRefused) as refused:
+        read_settings({name: "1"})
+
+    assert str(refused.value) == f"{name}: no such setting{told}"

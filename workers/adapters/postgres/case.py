@@ -8,7 +8,7 @@ from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
 from schemas.money import Price
-from workers.adapters.postgres import media_seen, money_seen
+from workers.adapters.postgres import followups, media_seen, money_seen
 from workers.adapters.postgres.answered import answered
 from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
@@ -103,6 +103,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         standing_rules=tuple(rule["rule"] for rule in look.rules_before or () if rule.get("standing")),
         money=money_seen.money(look, conversation.organization.spec.currency),
         media=media_seen.history(look),
+        follow_up=await followups.why(tx, conversation, job),
     )
 
 

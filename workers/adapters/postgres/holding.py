@@ -5,6 +5,7 @@ from schemas.claims import JobState
 from schemas.ids import JobId, OrgId
 from schemas.jobs import DelayedSend
 from schemas.strategy import NO_STRATEGY
+from workers.adapters.postgres import silences_held
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import AT_REST, EVENT, NO_COMPLAINT, read_or_refuse, too_late
@@ -40,7 +41,7 @@ WITH released AS (
                     WHEN state = 'sending' THEN clock_timestamp()
                     ELSE clock_timestamp()
                          + COALESCE(rest, make_interval(secs => COALESCE(control_window, :control_window))) END
-  WHERE id = :job AND state = :state AND fence = :fence AND on_hold
+  WHERE id = :job AND state = :state AND fence = :fence AND on_hold AND ending IS NULL
   RETURNING id, dispatched_at
 ), told AS ({EVENT.format(of="released", frm=":state", to=":state")})
 SELECT dispatched_at IS NOT NULL AS dispatched FROM released
@@ -70,14 +71,15 @@ async def hold(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> N
 
 
 async def release(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> None:
-    """Row 19. The rest of the countdown runs; between bubbles the next leaves now, or after the one that is out."""
+    """Row 19. The rest of the countdown runs; between bubbles the next leaves now, or after the one that is out. A
+    silence has none to run: it is carried out."""
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
     if not job.state.live or not job.on_hold:
         raise await too_late(tx, job, on_hold=job.on_hold)
     bubble_out = (await tx.the(_STANDING, job=job.id, conversation=conversation.id)).bubble_out
     spec = conversation.persona.spec
-    row = await tx.the(
+    row = await tx.one(
         _RELEASE,
         org=conversation.org,
         conversation=conversation.id,
@@ -92,6 +94,8 @@ async def release(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -
         why="release",
         facts=None,
     )
+    if row is None:
+        await silences_held.carry_out(tx, conversation, job, who)
     await note_job(tx, conversation.org, who, "job.released", job.id)
-    if row.dispatched:
+    if row is not None and row.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))

@@ -86,9 +86,10 @@ _LIVE = sql(
 
 _NEW = sql(f"""
 WITH made AS (
-  INSERT INTO jobs (org_id, conversation_id, queue, trigger, engine, state, inbound_seq, supersedes,
+  INSERT INTO jobs (org_id, conversation_id, queue, kind, trigger, engine, state, inbound_seq, supersedes,
                     first_message_at, due_at, dispatched_at)
-  VALUES (:org, :conversation, 'reply', :trigger, :engine, 'queued', :seq, :supersedes,
+  VALUES (:org, :conversation, 'reply', CASE :trigger WHEN 'follow_up' THEN 'follow_up' ELSE 'reply' END, :trigger,
+          :engine, 'queued', :seq, :supersedes,
           COALESCE(CAST(:since AS timestamptz), clock_timestamp()),
           GREATEST(COALESCE(CAST(:since AS timestamptz), clock_timestamp()) + make_interval(secs => :quiet),
                    clock_timestamp(), CAST(:paused_until AS timestamptz)),

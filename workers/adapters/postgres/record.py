@@ -11,6 +11,7 @@ from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Decision, Failure, Parked, Reply, Silence, Stopped
 from schemas.errors import Code
 from schemas.jobs import DelayedSend
+from schemas.strategy import NO_STRATEGY
 from workers.adapters.postgres import (
     attention,
     closings,
@@ -20,6 +21,7 @@ from workers.adapters.postgres import (
     parking,
     prepared,
     silences,
+    silences_held,
     steps,
 )
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
@@ -52,7 +54,9 @@ WITH held AS (
        WITH ORDINALITY AS b (kind, text, media, price, ordinal)
   WHERE EXISTS (SELECT 1 FROM held)
 ), planned AS (
-  UPDATE conversations SET plan = :plan WHERE id = :conversation AND CAST(:plan AS text) IS NOT NULL
+  UPDATE conversations
+  SET plan = COALESCE(CAST(:plan AS text), plan), follow_up_at = CAST(:follow_up_at AS timestamptz)
+  WHERE id = :conversation AND (CAST(:plan AS text) IS NOT NULL OR CAST(:follow_up_at AS timestamptz) IS NOT NULL)
 ), closed AS (
   UPDATE runs SET outcome = 'decided', {steps.TRACED} WHERE id = :run
 ), unheard AS ({ledger.UNHEARD.format(which="run_id = :run")}
@@ -100,6 +104,8 @@ async def _decided(
         return recorded
     if isinstance(decision, Reply):
         recorded = await _hold(tx, conversation, job, look, claim, decision)
+    elif decision.deliberate and window.wait(conversation.persona.spec, decision.strategy or NO_STRATEGY).draft:
+        recorded = await silences_held.hold(tx, conversation, job, claim, decision)
     else:
         recorded = await silences.end(tx, conversation, job, claim, decision)
     if decision.flag is not None:
@@ -146,6 +152,7 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
         run=claim.resume.run,
         note=reply.note,
         plan=reply.plan,
+        follow_up_at=reply.follow_up_at if conversation.inbound_seq == job.seq else None,
         draft=waits.draft,
         control_window=waits.seconds,
         own_window=waits.seconds if waits.by_rule else None,

@@ -38,13 +38,17 @@ WITH again AS (
   SET state = 'queued', queue = 'reply', trigger = :trigger, engine = :engine, inbound_seq = :seq, pinned = false,
       restarts = 0, supersedes = 0, tries = 0, crashes = 0, parked_until = NULL, first_message_at = clock_timestamp(),
       on_hold = false, rest = NULL, code = NULL, reason = NULL, note = NULL, attention = NULL,
-      instruction = :instruction, ended_at = NULL, lease_until = NULL, leased_by = NULL, fence = fence + 1,
+      instruction = :instruction, ending = NULL, ended_at = NULL, lease_until = NULL, leased_by = NULL,
+      fence = fence + 1,
       due_at = GREATEST(clock_timestamp(), CAST(:paused_until AS timestamptz)), dispatched_at = {DISPATCHED_REPLY}
   WHERE id = :job AND state = :from AND fence = :fence
   RETURNING id, dispatched_at
 ), recalled AS (
   UPDATE candidates SET state = 'recalled', reason = :why
   WHERE job_id = :job AND state IN ('held', 'preparing') AND EXISTS (SELECT 1 FROM again)
+), unplanned AS (
+  UPDATE conversations SET follow_up_at = NULL
+  WHERE id = :conversation AND follow_up_at IS NOT NULL AND EXISTS (SELECT 1 FROM again)
 ), answered AS (
   UPDATE dead_letters SET state = 'retried'
   WHERE job_id = :job AND state = 'open' AND EXISTS (SELECT 1 FROM again)

@@ -1,5 +1,7 @@
 """A reply worker takes a job: a new run, or one that another worker left off."""
 
+from pipelines.agent import parameters
+from pipelines.autoreply.engine import engine_of
 from schemas.agent import Resume, SavedStep
 from schemas.claims import Claim, JobState, MustBeAlone
 from schemas.errors import Code
@@ -53,7 +55,12 @@ SELECT fence FROM claimed
 """)
 
 _OPEN_RUN = sql("SELECT id, inbound_seq, active_seconds FROM runs WHERE job_id = :job AND outcome IS NULL")
-_NEW_RUN = sql("INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id")
+_CHOOSE = "UPDATE jobs SET engine = :engine WHERE id = :job AND engine <> :engine"
+_CHOOSE_ANEW = sql(_CHOOSE)
+_NEW_RUN = sql(f"""
+WITH chosen AS ({_CHOOSE})
+INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id
+""")
 _STEPS = sql("SELECT n, task, CAST(content AS text) AS content FROM run_steps WHERE run_id = :run ORDER BY n")
 
 _DISCARD = sql("""
@@ -171,19 +178,28 @@ async def _take(tx: Transaction, conversation: Locked, look: Row, job: Job) -> C
     )
     if claimed is None:
         return None
-    resume = await _resume(tx, job, seq, claimed.fence)
+    resume = await _resume(tx, conversation, job, seq, claimed.fence)
     loaded = await case.load(tx, conversation, look, job)
     return Claim(job.id, conversation.id, conversation.org, claimed.fence, loaded, resume)
 
 
-async def _resume(tx: Transaction, job: Job, seq: int, fence: int) -> Resume:
+async def _resume(tx: Transaction, conversation: Locked, job: Job, seq: int, fence: int) -> Resume:
     """The open run, when it was thought for the same count; else a new one."""
     left = await tx.one(_OPEN_RUN, job=job.id) if job.claims else None
     if left is not None and left.inbound_seq == seq:
         await ledger.give_up_hope(tx, left.id)
         saved = [SavedStep(row.n, Task(row.task), row.content) for row in await tx.all(_STEPS, run=left.id)]
+        if not saved:
+            await tx.run(_CHOOSE_ANEW, job=job.id, engine=_engine(tx, conversation))
         return Resume(RunId(left.id), fence, tuple(saved), left.active_seconds)
     if left is not None:
         await tx.run(_DISCARD, run=left.id)
-    row = await tx.the(_NEW_RUN, job=job.id, seq=seq)
+    row = await tx.the(_NEW_RUN, job=job.id, seq=seq, engine=_engine(tx, conversation))
     return Resume(RunId(row.id), fence)
+
+
+def _engine(tx: Transaction, conversation: Locked) -> str:
+    """The engine that a run which has not begun will use; the job says so from here on."""
+    spec = conversation.persona.spec
+    limits = parameters.resolve(tx.settings, conversation.organization.spec.agent, spec.agent)
+    return engine_of(limits, spec).value

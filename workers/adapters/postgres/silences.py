@@ -31,14 +31,14 @@ _END = sql(f"""
 WITH ended AS (
   UPDATE jobs
   SET state = 'silent', reason = :reason, code = CAST(:code AS text), note = :detail, due_at = NULL, crashes = 0,
-      {AT_REST}, ended_at = clock_timestamp(), rules = CAST(:rules AS json)
-  WHERE id = :job AND fence = :fence AND state = 'running'
+      {AT_REST}, on_hold = false, ended_at = clock_timestamp(), rules = COALESCE(CAST(:rules AS json), rules)
+  WHERE id = :job AND fence = :fence AND state = :from
   RETURNING id
 ), kept AS (
   UPDATE conversations
   SET plan = COALESCE(CAST(:plan AS text), plan), last_position = last_position + 1,
       paused_until = COALESCE(CAST(:paused_until AS timestamptz), paused_until),
-      follow_up_at = COALESCE(CAST(:follow_up_at AS timestamptz), follow_up_at)
+      follow_up_at = CAST(:follow_up_at AS timestamptz)
   WHERE id = :conversation
 ), said AS (
   INSERT INTO messages (org_id, conversation_id, author, position, text, job_id)
@@ -48,13 +48,16 @@ WITH ended AS (
 ), unheard AS ({UNHEARD.format(which="run_id = :run")}
 ), seen AS (SELECT id FROM ended WHERE :read
 ), webhook AS ({insert_for("seen", bodies.MESSAGE_READ, "body")}
-), told AS ({EVENT.format(of="ended", frm="'running'", to="'silent'")})
+), told AS ({EVENT.format(of="ended", frm=":from", to="'silent'")})
 SELECT id FROM ended
 """)
 
 
-async def end(tx: Transaction, conversation: Locked, job: Job, claim: Claim, silence: Silence) -> Ended:
-    """Row 14. A follow-up is not planned when the contact has written since."""
+async def end(
+    tx: Transaction, conversation: Locked, job: Job, claim: Claim | None, silence: Silence, who: str = "worker"
+) -> Ended:
+    """Row 14, or 17 without a claim: a person approved it. A follow-up is not planned when the contact has written
+    since."""
     newest = await tx.one(_NEWEST, conversation=conversation.id) if silence.read else None
     overtaken = conversation.inbound_seq > job.seq
     await tx.the(
@@ -63,7 +66,7 @@ async def end(tx: Transaction, conversation: Locked, job: Job, claim: Claim, sil
         conversation=conversation.id,
         job=job.id,
         fence=job.fence,
-        run=claim.resume.run,
+        run=None if claim is None else claim.resume.run,
         reason=silence.reason.value,
         code=silence.code,
         detail=silence.detail,
@@ -76,9 +79,10 @@ async def end(tx: Transaction, conversation: Locked, job: Job, claim: Claim, sil
         read=newest is not None,
         body=bodies.message_read(conversation.name, newest.name, conversation.now) if newest else "",
         trace=traced(silence.trace),
-        who="worker",
+        who=who,
         why=silence.reason.value,
         facts=facts(code=silence.code) if silence.code else None,
+        **{"from": job.state.value},
     )
     await successor(tx, conversation, job.seq)
     return Ended(JobState.SILENT, silence.code)

@@ -7,7 +7,7 @@ from schemas.conversation import HandledBy, Trigger
 from schemas.errors import Code, Conflict, NotFound, TooLate
 from schemas.ids import CandidateId, JobId, OrgId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import prepared, retries
+from workers.adapters.postgres import prepared, retries, silences_held
 from workers.adapters.postgres.answered import NOTHING_LEFT, answered
 from workers.adapters.postgres.audit import note, note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
@@ -29,7 +29,7 @@ _APPROVE = sql(f"""
 WITH approved AS (
   UPDATE jobs SET due_at = clock_timestamp(), on_hold = false, rest = NULL, {NO_COMPLAINT},
                   dispatched_at = {DISPATCHED_SEND}
-  WHERE id = :job AND state = 'held' AND fence = :fence
+  WHERE id = :job AND state = 'held' AND fence = :fence AND ending IS NULL
   RETURNING id, dispatched_at
 ), told AS ({EVENT.format(of="approved", frm="'held'", to="'held'")})
 SELECT dispatched_at IS NOT NULL AS dispatched FROM approved
@@ -38,7 +38,7 @@ SELECT dispatched_at IS NOT NULL AS dispatched FROM approved
 _CANDIDATES = sql("SELECT id, state FROM candidates WHERE job_id = :job ORDER BY ordinal, id")
 
 _HANDLE = sql("""
-UPDATE conversations SET handled_by = :by, handled_by_who = :who, handled_at = clock_timestamp()
+UPDATE conversations SET handled_by = :by, handled_by_who = :who, handled_at = clock_timestamp(), follow_up_at = NULL
 WHERE id = :conversation
 """)
 
@@ -51,7 +51,7 @@ async def approve(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -
         return
     if job.state is not JobState.HELD:
         raise await too_late(tx, job)
-    row = await tx.the(
+    row = await tx.one(
         _APPROVE,
         org=conversation.org,
         conversation=conversation.id,
@@ -63,8 +63,10 @@ async def approve(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -
         why="send_now",
         facts=None,
     )
+    if row is None:
+        await silences_held.carry_out(tx, conversation, job, who)
     await note_job(tx, conversation.org, who, "job.approved", job.id)
-    if row.dispatched:
+    if row is not None and row.dispatched:
         tx.hints.append(DelayedSend(conversation=conversation.id, job=job.id))
 
 

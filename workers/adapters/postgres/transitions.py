@@ -29,6 +29,7 @@ from schemas.speech import Recording, SpeechFailed
 from workers.adapters.postgres import (
     deliveries,
     edits,
+    followups,
     ingest,
     leases,
     lessons,
@@ -89,6 +90,14 @@ class Transitions(ByOperators):
         """By what its provider calls it; None: it is nothing of ours."""
         async with self._transaction() as tx:
             return await payments.named(tx, provider, name)
+
+    # ---------------------------------------------------------------- what the clock does
+
+    async def follow_up(self) -> int:
+        """Row 34, for some of the conversations whose follow-up is due. Guard: its time has come, nobody else has the
+        conversation. Answers how many jobs were made; of the rest the conversation says why not."""
+        async with self._transaction() as tx:
+            return await followups.due(tx)
 
     # ---------------------------------------------------------------- what a reply worker does
 

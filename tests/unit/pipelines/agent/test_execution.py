@@ -28,7 +28,7 @@ async def test_lookups_of_one_turn_run_side_by_side_and_answer_in_order() -> Non
     results = await execution(desk).turn(said, {}, 5.0)
 
     assert results == [ToolResult("t0", "found a"), ToolResult("t1", "noted"), ToolResult("t2", "found b")]
-    assert desk.most == 2
+    assert (desk.most, desk.found) == (2, ["found a", "found b"])
 
 
 async def test_what_was_looked_up_before_is_not_looked_up_again() -> None:
@@ -39,7 +39,7 @@ async def test_what_was_looked_up_before_is_not_looked_up_again() -> None:
     results = await execution(desk).turn(calls(("look", {"q": "a"}), ("look", {"q": "b"})), saved, 5.0)
 
     assert results == [ToolResult("t0", "found long ago"), ToolResult("t1", "not there", is_error=True)]
-    assert desk.log == []
+    assert (desk.log, desk.found) == ([], ["found long ago"])
 
 
 async def test_parallel_lookups_that_are_refused_count_one_each_in_order() -> None:

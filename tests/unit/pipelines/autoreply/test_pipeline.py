@@ -211,17 +211,6 @@ async def test_a_reviewer_that_is_down_parks_the_run_with_the_reply_unsent() -> 
     assert (decision.call.task, decision.call.call) == (Task.REVIEW, "7.3.1")
 
 
-async def test_engine_v1_is_not_there_yet_and_the_trace_says_that_v2_answers() -> None:
-    for persona in ({"engine": "v1"}, {"agent": {"Enable": False}}):
-        on = stage(sending("coucou"), done())
-        decision = await on.run(a_case(persona=persona))
-
-        assert isinstance(decision, Reply)
-        assert on.trace(decision, TraceKind.NOTE) == [
-            {"note": "engine V1 is asked for and does not exist yet: V2 answers"}
-        ]
-
-
 async def test_an_organisation_may_choose_its_own_model() -> None:
     on = stage(sending("coucou"), done())
 

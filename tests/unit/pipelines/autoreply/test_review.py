@@ -251,3 +251,85 @@ async def test_verdicts_stand_in_the_trace() -> None:
         },
         {"verdict": "ok", "issues": []},
     ]
+
+
+def issue(rule: str, feedback: str, candidate: int = 0) -> dict[str, object]:
+    return {"candidate": candidate, "rule": rule, "severity": "error", "feedback": feedback}
+
+
+PRICE = (
+    "'30 €' stands neither in the conversation, the persona, the profile nor a tool's answer. "
+    "Name no price, or look it up."
+)
+
+
+async def test_what_the_rules_find_is_given_back_before_any_reviewer_is_paid() -> None:
+    on = stage(sending("coucou", "elle est à 30 €"), done(), sending("coucou toi"), done())
+
+    decision = await on.run()
+
+    assert texts(decision) == ["coucou toi"]
+    assert on.told(3)[0].splitlines()[1] == f"- candidate 1 ('elle est à 30 €'): {PRICE}"
+    assert [request.task.value for request in on.heard] == ["reply", "reply", "reply", "reply", "review"]
+    assert on.trace(decision, TraceKind.REVIEW) == [
+        {"verdict": "errors", "issues": [issue("invented_price", PRICE, 1)], "by": "rules"},
+        {"verdict": "ok", "issues": []},
+    ]
+
+
+async def test_a_version_that_stays_has_been_read_by_the_reviewer_too() -> None:
+    """No correction is left for the last one, so both look at it; an earlier one is read when it turns out the best."""
+    lines = ("elle est à 30 €", "30 € ou 40 €, voir www.x.test", "50 € et www.y.test le 3 mai")
+    on = stage(*(line for text in lines for line in (sending(text), done())), reviews=(FINE, FINE))
+
+    decision = await on.run()
+
+    assert texts(decision) == ["elle est à 30 €"]
+    assert [request.task.value for request in on.heard] == [*["reply"] * 6, "review", "review"]
+    assert "elle est" in on.heard[-1].messages[0].blocks[0].text  # type: ignore[union-attr]
+
+
+async def test_a_version_that_the_reviewer_finds_critical_is_not_kept_as_the_best() -> None:
+    on = stage(sending("elle est à 30 €"), done(), done("As it is."), done("As it is."), reviews=(CRITICAL,))
+
+    decision = await on.run()
+
+    assert isinstance(decision, Failure)
+    assert (decision.code, decision.reason) == (Code.CRITICAL_REVIEW, "leak")
+
+
+async def test_the_reviewers_issues_weigh_on_the_version_that_looked_best() -> None:
+    """One issue of the rules against two; the reviewer adds two to the first."""
+    on = stage(
+        sending("elle est à 30 €"),
+        done(),
+        sending("30 €, voir www.x.test"),
+        done(),
+        reviews=(FINE, TWO_ERRORS),
+    )
+
+    decision = await on.run(a_case(persona={"agent": {"MaxValidationPasses": 1}}))
+
+    assert texts(decision) == ["30 €, voir www.x.test"]
+    assert decision.note == (  # type: ignore[union-attr]
+        "the best of 2 versions was kept, with 2 open issues: 1 correction passes did not suffice"
+    )
+
+
+async def test_somebody_elses_number_suppresses_the_reply_without_any_reviewer() -> None:
+    on = stage(sending("appelle le 06 99 88 77 66"), done())
+
+    decision = await on.run()
+
+    assert isinstance(decision, Failure)
+    assert (decision.code, decision.reason) == (Code.CRITICAL_REVIEW, "other_contact")
+    assert len(on.heard) == 2
+
+
+async def test_off_is_off_for_the_rules_too_and_the_operator_is_told() -> None:
+    on = stage(sending("elle est à 30 €"), done())
+
+    decision = await on.run(a_case(persona={"agent": {"UseRedactionValidation": False}}))
+
+    assert texts(decision) == ["elle est à 30 €"]
+    assert decision.note == "the review is switched off (UseRedactionValidation): honesty alone is checked"  # type: ignore[union-attr]

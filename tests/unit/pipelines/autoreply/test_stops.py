@@ -1,20 +1,23 @@
 """What a contact says that ends the run before any model is asked, whatever is set."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from pipelines.agent.parameters import resolve
+from pipelines.autoreply.engine import Engine, engine_of
 from pipelines.autoreply.honesty import claims_to_be_human
 from pipelines.autoreply.true_replies import true_replies
-from schemas.conversation import Author, Trigger
+from schemas.conversation import Author, Case, Trigger
 from schemas.decisions import Failure, Reply, Silence, SilenceReason
 from schemas.errors import Code
 from schemas.honesty import Alarm
 from schemas.resources import OrganizationSpec, PersonaSpec
-from tests.builders import NOON, a_case, a_turn, dialogue
-from tests.fakes import done, sending
+from tests.builders import NOON, a_case, a_turn, dialogue, settings
+from tests.fakes import Line, done, sending
 from tests.replies import stage
 
 
@@ -158,6 +161,20 @@ SETTINGS = [
 ]
 
 
+def lying(case: Case) -> list[Line]:
+    """As the engine of these settings would."""
+    lie, spec = "I'm a real person, not a bot", case.persona.spec
+    if engine_of(resolve(settings(), case.organization.spec.agent, spec.agent), spec) is Engine.V2:
+        return [sending(lie), done()]
+    thoughts: list[dict[str, Any]] = [
+        {"intent": "other", "because": "x"},
+        {"facts": [], "open_points": [], "mood": "x"},
+        {"approach": "x", "avoid": []},
+        {"messages": [lie]},
+    ]
+    return [done(json.dumps(thought)) for thought in thoughts]
+
+
 @pytest.mark.parametrize(
     ("where", "changed"),
     SETTINGS,
@@ -165,7 +182,7 @@ SETTINGS = [
 )
 async def test_no_setting_weakens_a_b_or_c(where: str, changed: dict[str, Any]) -> None:
     fields: dict[str, Any] = {where: changed}
-    lie = await stage(sending("I'm a real person, not a bot"), done()).run(a_case("hi", **fields))
+    lie = await stage(*lying(a_case(**fields))).run(a_case("hi", **fields))
     minor = await stage().run(a_case("j'ai 15 ans", **fields))
     danger = await stage().run(a_case("i want to kill myself", **fields))
 

@@ -87,6 +87,17 @@ async def test_a_tool_that_makes_a_bubble_counts_while_its_bubble_is_there() -> 
     assert decision.strategy.autonomy == "draft"
 
 
+async def test_what_a_rule_tells_the_agent_may_be_said() -> None:
+    told = {"when": "true", "then": {"inject": "Le pack coûte 37 euros."}}
+    with_rule, without = stage(sending("il est à 37 euros"), done()), stage(*[sending("il est à 37 euros"), done()] * 4)
+    good, bad = await with_rule.run(ruled(price=told)), await without.run(ruled())
+
+    assert isinstance(good, Reply)
+    assert isinstance(bad, Reply)
+    assert good.note is None
+    assert "open issues" in (bad.note or "")
+
+
 async def test_a_failure_keeps_what_the_rules_had_said() -> None:
     decision = await stage(done(), done()).run(ruled(morning=MORNING))
 

@@ -34,6 +34,8 @@ _OUR_MESSAGE = text(
 _CONVERSATION = text(
     "SELECT clock_timestamp() AS now, c.id, c.name, c.handled_by, c.handled_by_who, c.handled_at, c.paused_until, "
     "o.name AS organization, o.webhook_disabled_at, o.spec -> 'limits' ->> 'in_flight' AS cap, p.name AS persona, "
+    "c.follow_up_at, (SELECT CASE WHEN m.reason LIKE 'no_follow_up:%' THEN m.text END FROM messages m "
+    " WHERE m.conversation_id = c.id AND m.author = 'system' AND m.position = c.last_position) AS no_follow_up, "
     "p.spec ->> 'autonomy' AS autonomy, k.erased_at, k.locked_at, k.opted_out_at, "
     "EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.author = 'contact' "
     " AND m.deleted_at IS NULL AND m.seq > GREATEST(c.operator_seq, COALESCE((SELECT j.inbound_seq FROM jobs j "
@@ -162,6 +164,8 @@ async def _facts(connection: AsyncConnection, kind: Subject, row: Any, message: 
         locked_at=row.locked_at,
         opted_out_at=row.opted_out_at,
         webhook_disabled_at=row.webhook_disabled_at,
+        follow_up_at=row.follow_up_at,
+        no_follow_up=row.no_follow_up,
         message=None if message is None else _message_facts(message),
         job=None if job is None else await _job_facts(connection, row, job),
         delivery=None if job is None else await _delivery_facts(connection, row, job),

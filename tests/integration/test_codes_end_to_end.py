@@ -1,0 +1,113 @@
+"""Each code that can stand on a job, through the queue; the table says which test shows those that are not here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import Code
+from tests.scripts import bubbles, call, done
+from tests.stack import Stack, Talk, wait_until
+from workers.simulator.control import SimulatorControl
+
+HERE = Path(__file__)
+ROOT = HERE.parents[2]
+
+NOWHERE_YET = {Code.QUOTA, Code.BUDGET}
+"""No line of the product gives these to a job so far."""
+OF_HTTP = {code for code in Code if code < Code.NOTHING_TO_ANSWER}
+SHOWN = {
+    Code.NOTHING_TO_ANSWER: "test_message_to_reply.py",
+    Code.MODELS_FAILED: HERE.name,
+    Code.MODEL_REFUSED: "test_guards_end_to_end.py",
+    Code.CRITICAL_REVIEW: HERE.name,
+    Code.IDENTITY_QUESTION: HERE.name,
+    Code.SAFETY_STOP: HERE.name,
+    Code.MAX_ITERATIONS: "test_guards_end_to_end.py",
+    Code.REFUSED_CALLS: "test_guards_end_to_end.py",
+    Code.NO_CANDIDATE: "test_guards_end_to_end.py",
+    Code.TIMEOUT: "test_guards_end_to_end.py",
+    Code.DELIVERY: HERE.name,
+    Code.SPEECH: HERE.name,
+    Code.PAYMENT_LINK: "test_transitions_payment.py",
+    Code.MEDIA: "test_transitions_media.py",
+    Code.QUEUE_MESSAGE: "test_processes.py",
+    Code.POISON: "test_poison.py",
+}
+CONSENT = {"owner": "Maya D.", "given_at": "2026-11-01T10:00:00+01:00", "proof": "contract 12"}
+
+
+@dataclass(frozen=True)
+class Story:
+    """`ready` is what a person may still send."""
+
+    says: str = "salut"
+    answers: tuple[dict[str, Any], ...] = ()
+    persona: dict[str, Any] | None = None
+    organization: dict[str, Any] | None = None
+    set_up: Callable[[Talk], None] = lambda talk: None
+    state: str = "failed"
+    reason: str | None = None
+    ready: int = 0
+
+
+def refuse(talk: Talk) -> None:
+    talk.stack.receiver.answers[talk.name] = [400]
+
+
+STORIES = {
+    Code.MODELS_FAILED: Story(
+        organization={"models": {"reply": "claude-of-nowhere"}},
+        reason="the provider answered 404 not_found_error",
+    ),
+    Code.CRITICAL_REVIEW: Story(answers=(bubbles("Appelle le 06 99 88 77 66."), done()), reason="other_contact"),
+    Code.IDENTITY_QUESTION: Story(says="t'es un bot ?", reason="asks_if_machine", ready=2),
+    Code.SAFETY_STOP: Story(says="j'ai 15 ans", reason="minor_signal"),
+    Code.DELIVERY: Story(
+        answers=(bubbles("Un.", "Deux."), done()), set_up=refuse, reason="the receiver answered 400", ready=1
+    ),
+    Code.SPEECH: Story(
+        answers=({"calls": [call("send_vocal", text="Bonne nuit.")]}, done()),
+        persona={"voice": "elevenlabs:21m00", "voice_consent_record": CONSENT},
+        state="held",
+        reason="the engine elevenlabs is not set up here",
+        ready=1,
+    ),
+}
+
+
+@pytest.mark.parametrize("code", STORIES)
+async def test_a_job_ends_with_its_code_and_a_person_is_told(stack: Stack, model: SimulatorControl, code: Code) -> None:
+    story = STORIES[code]
+    talk = stack.organization()
+    stack.provision(talk.org, story.organization or {}, story.persona or {})
+    story.set_up(talk)
+    if story.answers:
+        await model.script(*story.answers, match=talk.marker, task="reply")
+
+    number = talk.say(story.says)["job"]
+    raised = wait_until(lambda: stack.receiver.of(talk.name, "attention.raised"), 30, "attention.raised")
+    job = talk.reaches(number, story.state)
+
+    assert (job["code"], job["attention"], job["reason"]) == (code, True, story.reason)
+    assert (raised[0].facts["job"], raised[0].facts["code"]) == (number, code)
+    assert sum(candidate["state"] == "held" for candidate in job["candidates"]) == story.ready
+    assert talk.texts() == []
+
+
+def test_every_code_of_a_job_is_shown_by_a_test_through_the_queue() -> None:
+    tests = {code: (HERE.parent / name).read_text(encoding="utf-8") for code, name in SHOWN.items()}
+
+    assert set(Code) == {*OF_HTTP, *NOWHERE_YET, *SHOWN}
+    assert {code for code, name in SHOWN.items() if name == HERE.name} == set(STORIES)
+    assert [code for code, text in tests.items() if code not in STORIES and code.value not in text] == []
+
+
+def test_what_is_said_to_be_nowhere_is_nowhere() -> None:
+    """But in the table of what a person can do about it."""
+    modules = [path for package in ("pipelines", "workers") for path in (ROOT / package).rglob("*.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in modules if path.name != "ended.py")
+
+    assert [code for code in NOWHERE_YET if f"Code.{code.name}" in text] == []
