@@ -50,8 +50,7 @@ async def test_a_conversation_at_rest_leaves_a_fact_behind(stack: Stack, model: 
     fact = {"message": 1, "fact": "Son chien s'appelle Rex."}
     await model.script(bubbles("Trop mignon !"), done(), match=talk.marker, task="reply")
     talk.ended(talk.say("mon chien s'appelle Rex")["job"])
-    # To the simulator every question with a schema is a review: the reply's own has been answered by now.
-    await model.script({"json": {"facts": [fact]}}, match=talk.marker, task="review")
+    await model.script({"json": {"facts": [fact]}}, match=talk.marker, task="auxiliary")
     six_hours_go_by(stack, talk)
 
     def remembered() -> list[tuple[str]]:
