@@ -28,7 +28,7 @@ NO_ORDER: list[Edit] = [
     ("runs", "    if not look.due or look.bubble_out:", "    if not look.due:"),
 ]
 NO_SPLIT: list[Edit] = [
-    ("spoken", "    if why is not None:\n        pause", "    if why is not None and tx is None:\n        pause"),
+    ("spoken", "    if why is None:\n        return False", "    if tx is not None:\n        return False"),
     (
         "spoken",
         "    return look if look is not None and look.job_fence == spoken.fence else None",
