@@ -1,5 +1,6 @@
 """Connections and transactions. What the driver throws comes out as `Unavailable`, or is a fault of ours."""
 
+import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -79,7 +80,10 @@ class Database:
     def _stamp(self, _driver: object, record: ConnectionPoolEntry) -> None:
         record.info["generation"] = self._generation
 
-    def _refuse_older(self, _driver: object, record: ConnectionPoolEntry, _proxy: object) -> None:
+    def _refuse_older(self, driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+        """The pool opens another instead. Whoever comes first after a restart must not be the one who finds out."""
+        if _hung_up(driver.driver_connection):
+            self._generation = max(self._generation, record.info["generation"] + 1)
         if record.info["generation"] < self._generation:
             raise DisconnectionError("opened before the server went away")
 
@@ -90,6 +94,19 @@ class Database:
 def driver_of(connection: AsyncConnection) -> psycopg.AsyncConnection[Any]:
     """The driver's own connection underneath."""
     return cast(psycopg.AsyncConnection[Any], _proxied(connection).driver_connection)
+
+
+def _hung_up(driver: psycopg.AsyncConnection[Any]) -> bool:
+    """Whether an idle connection was ended from the other side, told without asking the server.
+
+    A server says nothing to an idle connection but its farewell, so anything to read means that it is gone. (A
+    reload of its configuration may speak too: that costs a new connection, once.) One system call, no round trip.
+    """
+    if driver.closed:
+        return True
+    watch = select.poll()
+    watch.register(driver.fileno(), select.POLLIN)
+    return bool(watch.poll(0))
 
 
 def _proxied(connection: AsyncConnection) -> PoolProxiedConnection:
