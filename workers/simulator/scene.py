@@ -9,6 +9,8 @@ from typing import Any
 _STAMP = re.compile(r"^\s*\[\d{1,2}[:h]\d{2}\]\s*")
 _NOT_CHAT = re.compile(r"^\s*[<\[{#]")
 _LONGEST_CHAT_LINE = 1_500
+_NOW = re.compile(r"^\s*<run_context>")
+_WAITING = re.compile(r'<external_content type="message">\n(.*?)\n</external_content>', re.DOTALL)
 _NAMED = (
     re.compile(r"(?im)^\W*(?:display[_ ]name|nom affiché|persona|name|nom|prénom)"
                r"[^\S\n]*[:=][^\S\n]*"
@@ -54,7 +56,7 @@ class Scene:
 def read_scene(body: dict[str, Any]) -> Scene:
     system = "\n".join(_texts(body.get("system")))
     turns = [(message["role"], _blocks(message["content"])) for message in body["messages"]]
-    newest, lines = _newest_lines(turns)
+    newest, lines = _waiting_lines(turns) or _newest_lines(turns)
     return Scene(
         persona=_persona(system),
         lines=lines,
@@ -62,6 +64,16 @@ def read_scene(body: dict[str, Any]) -> Scene:
         calls=tuple(_calls(turns[newest + 1 :])),
         said="\n".join(_strings(body["messages"])),
     )
+
+
+def _waiting_lines(turns: list[tuple[str, list[dict[str, Any]]]]) -> tuple[int, tuple[str, ...]] | None:
+    """Messages that the run's context says are not answered, wherever they stand among the turns."""
+    for n, (role, blocks) in enumerate(turns):
+        now = [block["text"] for block in blocks if block["type"] == "text" and _NOW.match(block["text"])]
+        named = [found[1] for text in now if (found := _WAITING.search(text))]
+        if role == "user" and named and (lines := _chat_lines(named[-1].split("\n"))):
+            return n, lines
+    return None
 
 
 def _newest_lines(turns: list[tuple[str, list[dict[str, Any]]]]) -> tuple[int, tuple[str, ...]]:

@@ -90,6 +90,22 @@ def test_refusals_end_the_run() -> None:
     ]
 
 
+def test_messages_that_the_context_names_as_waiting_are_answered_wherever_they_stand() -> None:
+    said = {"type": "tool_use", "id": "bub_1", "name": "send_message", "input": {"text": "Coucou"}}
+    waiting = '<external_content type="message">\n[20:15] tu es où ?\n</external_content>'
+    now = {"type": "text", "text": f"<run_context>\nThey still wait for a reply:\n{waiting}\n</run_context>"}
+    behind = [
+        {"role": "user", "content": [{"type": "text", "text": f"[20:15] {line}"} for line in ("Salut", "tu es où ?")]},
+        {"role": "assistant", "content": [said, {**said, "id": "bub_2"}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": f"bub_{n}", "content": "sent"} for n in (1, 2)] + [now],
+        },
+    ]
+
+    assert play(request(*behind)) == [["set_plan", "send_message"], ["send_message"], ["(Réponse prête.)"]]
+
+
 def test_only_offered_tools_are_called_with_fitting_arguments() -> None:
     schema = {
         "type": "object",
