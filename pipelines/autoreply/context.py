@@ -33,7 +33,7 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
     messages: list[Message] = []
     previous, count = None, 0
     shown = [turn for turn in case.turns if is_shown(turn)]
-    for ours, turns in groupby(shown, key=lambda turn: turn.author is not Author.CONTACT):
+    for ours, turns in groupby(shown, key=is_ours):
         group = list(turns)
         if ours:
             messages += _our_calls(group) if messages else [Message(USER, (Text(OPENING),)), *_our_calls(group)]
@@ -43,6 +43,18 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
         previous = count + answered[-1] if answered else previous
         messages.append(Message(USER, tuple(Text(stamped(turn, zone)) for turn in group)))
     return Kept(tuple(_joined(messages)), previous)
+
+
+def overtaken(case: Case) -> tuple[Turn, ...]:
+    """What the contact waits for an answer to, in order, when a part of it stands before bubbles of ours: read from the
+    top, it looks answered. A reply that was pinned left behind it, or one that was called off had begun to leave."""
+    shown = [turn for turn in case.turns if is_shown(turn)]
+    waiting = tuple(turn for turn in shown if turn.author is Author.CONTACT and not turn.answered)
+    return waiting if waiting and any(is_ours(turn) for turn in shown[shown.index(waiting[0]) :]) else ()
+
+
+def is_ours(turn: Turn) -> bool:
+    return turn.author is not Author.CONTACT
 
 
 def is_shown(turn: Turn) -> bool:

@@ -11,6 +11,7 @@ from pipelines.text import storable
 
 class Source(StrEnum):
     EMAIL_BODY = "email_body"
+    MESSAGE = "message"
     MEMO = "memo"
     DESCRIPTION = "description"
     KNOWLEDGE = "knowledge"

@@ -16,6 +16,7 @@ STYLES = {
     "review": "magenta",
     "guard": "red",
     "note": "dim",
+    "strategy": "magenta",
     "bubble": "bold green",
     "cost": "dim",
 }
@@ -46,7 +47,7 @@ class Story:
         if job.state != self._state:
             self._state = job.state
             yield Line("state", _standing(job))
-            if job.outcome:
+            if job.outcome and job.usage.calls:
                 yield Line("cost", cost(job.usage))
 
     def _first(self, mark: str) -> bool:
@@ -132,6 +133,24 @@ def _guard(item: dict[str, Any]) -> Iterator[Line]:
 
 
 def _note(item: dict[str, Any]) -> Iterator[Line]:
+    if "rules" in item:
+        yield from _strategy(item)
+        return
     rest = {name: value for name, value in item.items() if name not in {"n", "kind", "at", "note"}}
     more = f" {json.dumps(rest, ensure_ascii=False, default=str)}" if rest else ""
     yield Line("note", f"  {item.get('note') or item.get('kind')}{more}")
+
+
+def _strategy(item: dict[str, Any]) -> Iterator[Line]:
+    """What the rules decided, one line each, and what the agent was told by them."""
+    yield Line("strategy", f"  {item.get('note')}")
+    for rule in item["rules"]:
+        because = f": {rule['reason']}" if rule.get("reason") else ""
+        yield Line("strategy", f"    rule {rule.get('rule')} {rule.get('outcome')}{because}")
+    told = {"intent": item.get("intent"), "must use": ", ".join(item.get("required") or ())}
+    told |= {"may not use": ", ".join(item.get("disabled") or ()), "autonomy": item.get("autonomy")}
+    for name, value in told.items():
+        if value:
+            yield Line("strategy", f"    {name}: {value}")
+    for text in item.get("inject") or ():
+        yield Line("strategy", f"    told: {text}")

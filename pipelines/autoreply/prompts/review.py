@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pipelines.autoreply.context import overtaken
 from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
 from schemas.catalogue import Media
@@ -33,7 +34,7 @@ Severity "error" (it can be corrected):
 - promise: it promises later work or a later message that nobody planned. "See you soon" is no promise
 - invented: it states a price, link, date or number that neither conversation, persona nor profile gave
 - language: it is not in the language asked for, or mixes languages. Borrowed words in common use are fine
-- unanswered: it ignores the question that the contact has just asked
+- unanswered: it ignores the question that the contact has just asked, or a message marked as not answered
 - contradiction: the candidates contradict each other, or what was sent before
 - repeat: it says again what was said shortly before, in other words
 
@@ -100,5 +101,10 @@ def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, 
 
 def _messages(case: Case) -> str:
     spoken = [turn for turn in case.turns if turn.author in _SPEAKERS][-MESSAGES:]
-    lines = ({"from": _SPEAKERS[turn.author], "text": neutralised(turn.text)} for turn in spoken)
+    waiting = overtaken(case)
+    lines = (
+        {"from": _SPEAKERS[turn.author], "text": neutralised(turn.text)}
+        | ({"not_answered": True} if turn in waiting else {})
+        for turn in spoken
+    )
     return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
