@@ -214,6 +214,11 @@ class Transitions(ByOperators):
         async with self._transaction() as tx:
             return await leases.release(tx, instance)
 
+    async def holds(self, instance: str, hint: AutoReply) -> bool:
+        """Whether its job is in the hands of that process. Changes nothing."""
+        async with self._transaction() as tx:
+            return await leases.holds(tx, instance, hint.job)
+
     async def keep_unreadable(self, queue: str, payload: str, error: str) -> None:
         """A queue message that is no hint of ours becomes a dead letter, AR-570."""
         async with self._transaction() as tx:
