@@ -21,8 +21,8 @@ install: $(VENV)/.installed  ## create .venv with the `replique` command
 demo: install  ## watch a message become a reply: embedded servers, no key; no network once installed
 	$(BIN)/replique demo
 
-up: install  ## run everything on this machine (data in ./.replique)
-	$(BIN)/replique up
+up: install  ## run everything on this machine (data in ./.replique); make up PORT=8081
+	$(BIN)/replique up $(if $(PORT),--port $(PORT))
 
 migrate: install  ## bring the database of DATABASE_URL to the newest schema
 	$(BIN)/replique migrate

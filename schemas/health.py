@@ -90,3 +90,5 @@ class Checkup:
     local: bool
     embeds: str | None = None
     """The model that makes vectors here."""
+    set_in_vain: Sequence[str] = ()
+    """Names of settings that are set and that nothing reads yet."""

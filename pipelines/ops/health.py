@@ -24,7 +24,14 @@ def findings(checkup: Checkup) -> list[Finding]:
         _storage(checkup),
         *_memory(checkup),
         *_given_up(checkup.server),
+        *_settings(checkup),
     ]
+
+
+def _settings(checkup: Checkup) -> Iterator[Finding]:
+    if checkup.set_in_vain:
+        sentence = f"set, and read by nothing in this version: {', '.join(checkup.set_in_vain)}"
+        yield _warn("settings", sentence, "leave them out, or know that they change nothing")
 
 
 def all_well(found: list[Finding]) -> bool:

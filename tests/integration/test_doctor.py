@@ -31,6 +31,12 @@ async def examined(
     return {finding["check"]: (finding["level"], finding["sentence"]) for finding in answer["findings"]}
 
 
+async def test_a_setting_that_nothing_reads_is_named(database_url: str) -> None:
+    found = await examined(database_url, AI_MODEL_ASSISTANT="claude-sonnet-5-5", AI_MODEL_REPLY="claude-haiku-5-5")
+
+    assert found["settings"] == ("warning", "set, and read by nothing in this version: AI_MODEL_ASSISTANT")
+
+
 async def test_an_installation_is_looked_at(database_url: str, redis_url: str, tmp_path: Path) -> None:
     found = await examined(
         database_url,

@@ -93,6 +93,19 @@ def dollars(amount: str) -> str:
     return f"${Decimal(amount):.6f}"
 
 
+def told_by_runs(trace: list[dict[str, Any]]) -> Iterator[Line]:
+    """A whole trace. Where there was more than one run, each is announced: a restart, a retry and a redraft think
+    anew, and number their calls from 1."""
+    runs = list(dict.fromkeys(item.get("run") for item in trace))
+    for n, run in enumerate(runs, 1):
+        items = [item for item in trace if item.get("run") == run]
+        if len(runs) > 1:
+            began = str(items[0].get("at") or "")[11:19]
+            yield Line("state", " ".join(filter(None, [f"-- run {n} of {len(runs)}", began])))
+        for item in items:
+            yield from traced(item)
+
+
 def traced(item: dict[str, Any]) -> Iterator[Line]:
     """One item of a trace, as lines. Unknown kinds are shown as they came."""
     kind = str(item.get("kind", "note"))
@@ -136,7 +149,7 @@ def _note(item: dict[str, Any]) -> Iterator[Line]:
     if "rules" in item:
         yield from _strategy(item)
         return
-    rest = {name: value for name, value in item.items() if name not in {"n", "kind", "at", "note"}}
+    rest = {name: value for name, value in item.items() if name not in {"run", "n", "kind", "at", "note"}}
     more = f" {json.dumps(rest, ensure_ascii=False, default=str)}" if rest else ""
     yield Line("note", f"  {item.get('note') or item.get('kind')}{more}")
 

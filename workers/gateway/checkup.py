@@ -52,6 +52,7 @@ class Doctor:
             storage=None if settings.storage_url is None else await _stored(settings.storage_url),
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
             embeds=embeddings.NAME,
+            set_in_vain=settings.set_in_vain,
         )
 
     async def _prompt(self, routes: Routes) -> PromptHealth | None:
