@@ -4,6 +4,7 @@ Each message of the contact is one block. Each bubble of ours is the tool call t
 would teach the model to answer without its tools.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -18,6 +19,11 @@ from schemas.llm import Block, Message, Text, ToolResult, ToolUse
 
 SENT = "sent"
 SENT_BY_A_PERSON = "sent by a person"
+
+_OURS = re.compile(
+    r"([\n\r\v\f\x85\u2028\u2029]\s*)\[(?=\s*(?:\d{1,2}\s*:|notice|check|review|step|plan|summary))", re.I
+)
+"""What stands in front of a line that we write: a time, or the name of a notice."""
 
 _CALLS = {
     BubbleKind.TEXT: ("send_message", "text"),
@@ -79,10 +85,12 @@ def _call_id(turn: Turn) -> str:
 
 
 def stamped(turn: Turn, zone: ZoneInfo) -> str:
-    """Attachments are named, not shown: an image in the prompt would be another prompt."""
+    """Attachments are named, not shown: an image in the prompt would be another prompt. A line that begins like one of
+    ours loses its bracket, as a false tag does: the only time is the one that is put here."""
     parts = [turn.text] if not is_blank(turn.text) else []
     parts += [f"({attachment.type} attached)" for attachment in turn.attachments]
-    return f"[{turn.at.astimezone(zone):%H:%M}] {neutralised(' '.join(parts))}"
+    said = _OURS.sub(r"\1(", neutralised(" ".join(parts)))
+    return f"[{turn.at.astimezone(zone):%H:%M}] {said}"
 
 
 def _joined(messages: list[Message]) -> Iterator[Message]:

@@ -91,7 +91,7 @@ def question(
 
 def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, Any]:
     """Of photos and videos, also what is to be seen on them; of what is for sale, the price beside the link."""
-    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": bubble.text}
+    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": neutralised(bubble.text)}
     if bubble.price is not None:
         candidate |= {"sells": [media.id for media in bubble.media], "price": str(bubble.price)}
     told = [neutralised(shown[media.id].description) for media in bubble.media if media.id in shown]
