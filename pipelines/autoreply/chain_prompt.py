@@ -6,12 +6,13 @@ from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pipelines.autoreply.context import is_shown, stamped
+from pipelines.autoreply.context import stamped, window_of
 from pipelines.autoreply.prompts import chain
 from pipelines.autoreply.prompts.moment import context_block
 from pipelines.autoreply.prompts.persona import organisation_block, persona_block
 from pipelines.llm.history import ASSISTANT, USER, joined, well_formed
 from pipelines.llm.layout import marked_system
+from pipelines.memory.window import shortened
 from schemas.agent import AgentParameters
 from schemas.conversation import Author, Case
 from schemas.ids import CallId
@@ -56,10 +57,9 @@ class ChainPrompt:
 
 def plain_turns(case: Case, zone: ZoneInfo) -> tuple[Message, ...]:
     """The window without tools: what we said is plain text here, as there are none to be skipped."""
-    shown = [turn for turn in case.turns if is_shown(turn)]
     messages = []
-    for theirs, turns in groupby(shown, key=lambda turn: turn.author is Author.CONTACT):
-        texts = tuple(Text(stamped(turn, zone) if theirs else turn.text) for turn in turns)
+    for theirs, turns in groupby(window_of(case), key=lambda turn: turn.author is Author.CONTACT):
+        texts = tuple(Text(stamped(turn, zone) if theirs else shortened(turn.text)) for turn in turns)
         messages.append(Message(USER if theirs else ASSISTANT, texts))
     if messages and messages[-1].role == ASSISTANT:
         return well_formed(messages)[:-1]

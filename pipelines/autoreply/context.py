@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from pipelines.llm.history import ASSISTANT, OPENING, USER
 from pipelines.llm.layout import Kept
 from pipelines.memory.external import neutralised
+from pipelines.memory.window import fitting, shortened
 from pipelines.text import is_blank, storable
 from schemas.conversation import Author, BubbleKind, Case, Turn
 from schemas.llm import Block, Message, Text, ToolResult, ToolUse
@@ -38,8 +39,7 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
     """The window, ending with the newest message, and where the run before this one ended."""
     messages: list[Message] = []
     previous, count = None, 0
-    shown = [turn for turn in case.turns if is_shown(turn)]
-    for ours, turns in groupby(shown, key=lambda turn: turn.author is not Author.CONTACT):
+    for ours, turns in groupby(window_of(case), key=lambda turn: turn.author is not Author.CONTACT):
         group = list(turns)
         if ours:
             messages += _our_calls(group) if messages else [Message(USER, (Text(OPENING),)), *_our_calls(group)]
@@ -49,6 +49,16 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
         previous = count + answered[-1] if answered else previous
         messages.append(Message(USER, tuple(Text(stamped(turn, zone)) for turn in group)))
     return Kept(tuple(_joined(messages)), previous)
+
+
+def window_of(case: Case) -> list[Turn]:
+    """The turns that a prompt shows: of a conversation that is too long for one, the newest."""
+    shown = [turn for turn in case.turns if is_shown(turn)]
+    return shown[fitting([_length(turn) for turn in shown]) :] if shown else []
+
+
+def _length(turn: Turn) -> int:
+    return len(shortened(turn.text).encode("utf-8", "replace"))
 
 
 def is_shown(turn: Turn) -> bool:
@@ -71,7 +81,7 @@ def _our_calls(group: list[Turn]) -> list[Message]:
 def _call_of(turn: Turn) -> tuple[str, dict[str, Any]]:
     """As the tool was called: what may be left out is left out."""
     name, field = _CALLS[turn.kind]
-    words = {field: storable(turn.text)}
+    words = {field: shortened(storable(turn.text))}
     if not turn.media:
         return name, words
     named: dict[str, Any] = {"media_id": turn.media[0]}
@@ -87,7 +97,7 @@ def _call_id(turn: Turn) -> str:
 def stamped(turn: Turn, zone: ZoneInfo) -> str:
     """Attachments are named, not shown: an image in the prompt would be another prompt. A line that begins like one of
     ours loses its bracket, as a false tag does: the only time is the one that is put here."""
-    parts = [turn.text] if not is_blank(turn.text) else []
+    parts = [shortened(turn.text)] if not is_blank(turn.text) else []
     parts += [f"({attachment.type} attached)" for attachment in turn.attachments]
     said = _OURS.sub(r"\1(", neutralised(" ".join(parts)))
     return f"[{turn.at.astimezone(zone):%H:%M}] {said}"

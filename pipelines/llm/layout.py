@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.llm.history import joined
+from pipelines.text import storable
 from schemas.llm import Block, Message, Raw, Text, ToolResult, ToolSpec, ToolUse, Ttl
 
 LOOK_BACK = 15
@@ -35,7 +36,7 @@ def sorted_tools(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
 
 def marked_system(blocks: Sequence[str], *, caching: bool) -> tuple[Text, ...]:
     """The system texts, empty ones left out, the last one marked."""
-    kept = [Text(text) for text in blocks if text.strip()]
+    kept = [Text(text) for text in map(storable, blocks) if text.strip()]
     if caching and kept:
         kept[-1] = replace(kept[-1], cache=KEPT)
     return tuple(kept)

@@ -6,12 +6,15 @@ from typing import Any
 
 from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
+from pipelines.memory.window import shortened
 from schemas.catalogue import Media
 from schemas.conversation import Author, Case
 from schemas.decisions import Bubble
 from schemas.strategy import NO_STRATEGY, Resolved
 
 MESSAGES = 15
+LONGEST = 4_000
+"""Characters of one message: the review judges the candidates, and is read anew in every run."""
 
 RULES = """\
 You check chat replies before they are sent. They were written in the voice of a persona by an assistant; a team \
@@ -100,5 +103,5 @@ def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, 
 
 def _messages(case: Case) -> str:
     spoken = [turn for turn in case.turns if turn.author in _SPEAKERS][-MESSAGES:]
-    lines = ({"from": _SPEAKERS[turn.author], "text": neutralised(turn.text)} for turn in spoken)
+    lines = ({"from": _SPEAKERS[turn.author], "text": neutralised(shortened(turn.text, LONGEST))} for turn in spoken)
     return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)

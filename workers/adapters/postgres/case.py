@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 
-from pipelines.memory.window import first_kept, most_kept
+from pipelines.memory.window import first_kept, most_kept, window_size
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
 from schemas.ids import CandidateId
 from schemas.money import Price
@@ -69,8 +69,9 @@ WHERE k.conversation_id = :conversation AND {_SAID} ORDER BY k.id DESC LIMIT {SE
 
 async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Case:
     """`look` holds `CONTACT` and the job's `trigger` and `instruction`."""
-    turns = list(reversed(await tx.all(_TURNS, conversation=conversation.id, most=most_kept())))
-    first = first_kept([row.position for row in turns])
+    size = window_size(tx.settings.max_history_messages)
+    turns = list(reversed(await tx.all(_TURNS, conversation=conversation.id, most=most_kept(size))))
+    first = first_kept([row.position for row in turns], size)
     sent = await tx.all(_SENT, conversation=conversation.id)
     covered = await answered(tx, conversation)
     strategy = await tx.specs.strategy(tx.connection, conversation.org, conversation.strategy_version)
