@@ -27,6 +27,7 @@ from schemas.llm import Reservation
 from schemas.payments import Link, LinkFailed, Offering, PaymentProvider, PaymentState
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.postgres import (
+    chores,
     deliveries,
     edits,
     followups,
@@ -192,7 +193,7 @@ class Transitions(ByOperators):
 
     async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None:
         async with self._transaction() as tx:
-            await lessons.reserve(tx, lesson, reservation)
+            await chores.reserve(tx, lesson, reservation)
 
     async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
         """Guard: the fence; the call is paid in any case. None: the worker stops. Answers how many facts are new."""
