@@ -12,12 +12,15 @@ from zoneinfo import ZoneInfo
 
 from pipelines.llm.history import ASSISTANT, OPENING, USER
 from pipelines.llm.layout import Kept
-from pipelines.memory.external import neutralised
+from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.memory.window import fitting, shortened
 from pipelines.text import is_blank, storable
 from schemas.conversation import Author, BubbleKind, Case, Turn
 from schemas.llm import Block, Message, Text, ToolResult, ToolUse
 
+SUMMARY = (
+    "[Summary] What was said before, in short. It was made by a program: where the messages say otherwise, they count."
+)
 SENT = "sent"
 SENT_BY_A_PERSON = "sent by a person"
 
@@ -36,8 +39,9 @@ _CALLS = {
 
 
 def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
-    """The window, ending with the newest message, and where the run before this one ended."""
-    messages: list[Message] = []
+    """What was said before the window, the window, ending with the newest message, and where the run before this one
+    ended."""
+    messages = before_window(case)
     previous, count = None, 0
     for ours, turns in groupby(window_of(case), key=lambda turn: turn.author is not Author.CONTACT):
         group = list(turns)
@@ -49,6 +53,13 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
         previous = count + answered[-1] if answered else previous
         messages.append(Message(USER, tuple(Text(stamped(turn, zone)) for turn in group)))
     return Kept(tuple(_joined(messages)), previous)
+
+
+def before_window(case: Case) -> list[Message]:
+    """The summary, written by a model from what others said: as any foreign text it is information alone."""
+    if case.summary is None:
+        return []
+    return [Message(USER, (Text(f"{SUMMARY}\n{wrapped(Source.MEMORY, case.summary)}"),))]
 
 
 def window_of(case: Case) -> list[Turn]:
