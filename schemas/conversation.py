@@ -86,7 +86,7 @@ class Persona:
     name: str
     spec: PersonaSpec
     brisk: bool = False
-    """Its contacts mostly write within four minutes: what its prompts keep need not live for an hour."""
+    """Its contacts nearly always write within four minutes: what its prompts keep need not live for an hour."""
 
 
 @dataclass(frozen=True, slots=True)

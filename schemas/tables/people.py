@@ -33,7 +33,7 @@ class OrganizationRow(Table):
 
 
 class PersonaRow(Table):
-    """`brisk`: its contacts mostly write within four minutes; counted at `paced_at`."""
+    """`brisk`: its contacts nearly always write within four minutes; counted at `paced_at`."""
 
     __tablename__ = "personas"
 

@@ -8,8 +8,8 @@ from workers.adapters.postgres.database import Database
 AGAIN_SECONDS = 3_600
 AT_ONCE = 20
 """Personas of one count, those that waited longest first."""
-CONVERSATIONS = 40
-MESSAGES = 120
+CONVERSATIONS = 30
+MESSAGES = 240
 """Of each persona the newest conversations, of each of these the newest messages: what a count costs does not grow."""
 
 # A turn of the contact begins with the message that follows one of ours; a gap lies between two turns' beginnings.
