@@ -3,7 +3,7 @@
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from schemas.tables.base import Count, Facts, Key, Moment, Ref, Stamp, Str, Table
+from schemas.tables.base import Count, Facts, Flag, Key, Moment, Ref, Stamp, Str, Table
 
 
 class InstallationRow(Table):
@@ -33,6 +33,8 @@ class OrganizationRow(Table):
 
 
 class PersonaRow(Table):
+    """`brisk`: its contacts nearly always write within four minutes; counted at `paced_at`."""
+
     __tablename__ = "personas"
 
     id: Mapped[Key]
@@ -40,6 +42,8 @@ class PersonaRow(Table):
     name: Mapped[Str]
     spec: Mapped[Facts]
     version: Mapped[Count]
+    brisk: Mapped[Flag]
+    paced_at: Mapped[Moment | None]
     updated_at: Mapped[Stamp]
 
     __table_args__ = (UniqueConstraint("org_id", "name"),)

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 
 from schemas.errors import Unavailable
@@ -9,6 +10,7 @@ from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.postgres.paces import Paces
 from workers.adapters.postgres.totals import Totals
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.board import RedisBoard
@@ -22,9 +24,11 @@ from workers.runtime.outage import Outage
 
 log = logger(__name__)
 
-CONNECTIONS = 2
+CONNECTIONS = 3
 FOLD_SECONDS = 5.0
 """What was tallied since goes into the running sums this often: a few hundred rows, not yet worth a vacuum."""
+PACE_SECONDS = 60.0
+"""How fast contacts write is counted this often, of each persona once an hour."""
 INSTANCE = "clock"
 """It leases nothing."""
 
@@ -52,7 +56,8 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
         look = Look(rows, follow_ups, board, courier, SystemClock(), settings.queue)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_look_again_and_again(look, Pace(settings.queue.look_seconds), stop))
-            tasks.create_task(_fold_again_and_again(Totals(database), stop))
+            tasks.create_task(_again_and_again(Totals(database).fold, FOLD_SECONDS, stop))
+            tasks.create_task(_again_and_again(Paces(database).count, PACE_SECONDS, stop))
 
 
 async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> None:
@@ -63,16 +68,16 @@ async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> 
         await _rest(stop, rest)
 
 
-async def _fold_again_and_again(totals: Totals, stop: asyncio.Event) -> None:
+async def _again_and_again(count: Callable[[], Awaitable[int]], seconds: float, stop: asyncio.Event) -> None:
     """Whether it is late or fails changes no number: what is not folded is read as it is."""
     while not stop.is_set():
         try:
-            await totals.fold()
+            await count()
         except Unavailable:
-            log.debug("not_folded")  # the looks tell of the outage
+            log.debug("not_counted")  # the looks tell of the outage
         except Exception:
             log.exception("fault")
-        await _rest(stop, FOLD_SECONDS)
+        await _rest(stop, seconds)
 
 
 async def _rest(stop: asyncio.Event, seconds: float) -> None:

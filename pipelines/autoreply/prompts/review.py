@@ -7,12 +7,15 @@ from typing import Any
 from pipelines.autoreply.context import overtaken
 from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
+from pipelines.memory.window import shortened
 from schemas.catalogue import Media
 from schemas.conversation import Author, Case
 from schemas.decisions import Bubble
 from schemas.strategy import NO_STRATEGY, Resolved
 
 MESSAGES = 15
+LONGEST = 4_000
+"""Characters of one message: the review judges the candidates, and is read anew in every run."""
 
 RULES = """\
 You check chat replies before they are sent. They were written in the voice of a persona by an assistant; a team \
@@ -92,7 +95,7 @@ def question(
 
 def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, Any]:
     """Of photos and videos, also what is to be seen on them; of what is for sale, the price beside the link."""
-    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": bubble.text}
+    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": neutralised(bubble.text)}
     if bubble.price is not None:
         candidate |= {"sells": [media.id for media in bubble.media], "price": str(bubble.price)}
     told = [neutralised(shown[media.id].description) for media in bubble.media if media.id in shown]
@@ -103,7 +106,7 @@ def _messages(case: Case) -> str:
     spoken = [turn for turn in case.turns if turn.author in _SPEAKERS][-MESSAGES:]
     waiting = overtaken(case)
     lines = (
-        {"from": _SPEAKERS[turn.author], "text": neutralised(turn.text)}
+        {"from": _SPEAKERS[turn.author], "text": neutralised(shortened(turn.text, LONGEST))}
         | ({"not_answered": True} if turn in waiting else {})
         for turn in spoken
     )
