@@ -11,6 +11,7 @@ from typing import Any
 from pipelines.memory.documents import config_of
 from pipelines.memory.learning import call_of
 from pipelines.memory.switch import may_recall
+from schemas.agent import Kept
 from schemas.ids import MessageId
 from schemas.jobs import Learn
 from schemas.lessons import Heard, Learnt, Lesson, NotLearnt
@@ -186,8 +187,8 @@ async def _take(tx: Transaction, conversation: Locked, look: Row) -> Lesson | No
     )
 
 
-async def reserve(tx: Transaction, lesson: Lesson, reservation: Reservation) -> None:
-    await ledger.pay_for(tx, _owner(tx, lesson), None, reservation)
+async def reserve(tx: Transaction, lesson: Lesson, reservation: Reservation) -> Kept:
+    return await ledger.pay_for(tx, _owner(lesson), None, reservation)
 
 
 async def end(tx: Transaction, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
@@ -276,16 +277,11 @@ _TRIES = sql("SELECT tries FROM chores WHERE id = :chore AND fence = :fence AND 
 
 
 async def _pay(tx: Transaction, lesson: Lesson, call: SettledCall) -> None:
-    await ledger.pay_for(tx, _owner(tx, lesson), call)
+    await ledger.pay_for(tx, _owner(lesson), call)
 
 
-def _owner(tx: Transaction, lesson: Lesson) -> dict[str, Any]:
-    return {
-        "org": lesson.asker.org,
-        "pipeline": lesson.pipeline,
-        "conversation": lesson.conversation,
-        "job": None,
-        "run": None,
-        "fence": lesson.fence,
-        "eur_per_usd": tx.settings.fx.eur_per_usd,
-    }
+def _owner(lesson: Lesson) -> ledger.Owner:
+    asker = lesson.asker
+    return ledger.Owner(
+        asker.org, lesson.organization, lesson.pipeline, lesson.conversation, job=None, run=None, fence=lesson.fence
+    )

@@ -190,9 +190,10 @@ class Transitions(ByOperators):
         async with self._transaction() as tx:
             return await lessons.claim(tx, hint)
 
-    async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None:
+    async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> Kept:
+        """FRESH, or which of the organisation's budgets has no room for it."""
         async with self._transaction() as tx:
-            await lessons.reserve(tx, lesson, reservation)
+            return await lessons.reserve(tx, lesson, reservation)
 
     async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
         """Guard: the fence; the call is paid in any case. None: the worker stops. Answers how many facts are new."""
