@@ -14,7 +14,7 @@ class _Part(BaseModel):
 
 
 class ScenarioTokens(_Part):
-    """Per message of a contact, `system` aside. A call before the last one writes `tool_call` and is told `tool_result`."""
+    """Per message of a contact, `system` aside. A call before the last writes `tool_call`, reads `tool_result`."""
 
     system: int = Field(ge=0, le=1_000_000, description="Tools and system prompt: the same in every request.")
     message: int = Field(ge=1, le=100_000, description="What the contact writes.")

@@ -33,9 +33,9 @@ class PrefixCache:
 
     def ask(self, pieces: Sequence[Piece], now: float) -> Usage:
         """The input side of one request's usage."""
-        prefixes = list(
-            accumulate((piece.name for piece in pieces), lambda before, name: hash((before, name)), initial=0)
-        )
+        prefixes = [0]
+        for piece in pieces:
+            prefixes.append(hash((prefixes[-1], piece.name)))
         sums = list(accumulate((piece.tokens for piece in pieces), initial=0))
         marks = [end for end, piece in enumerate(pieces, 1) if piece.mark is not None and sums[end] >= self.minimum]
         hit = max((found for end in marks if (found := self._hit(prefixes, end, now))), default=0)

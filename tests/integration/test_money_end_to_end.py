@@ -109,16 +109,20 @@ async def test_of_fifty_runs_at_once_ten_take_the_last_places(till: Till, simula
 
 
 async def test_a_run_ends_where_its_budget_has_no_room(till: Till, simulator: RunningSimulator) -> None:
-    talk = till.organization(budgets={"per_run": "0.0045"})
+    earlier = till.organization()
+    earlier.ended(earlier.say("coucou")["job"])
+    first_held = till.rows("SELECT reserved_usd FROM ledger ORDER BY at DESC, call DESC LIMIT 1")[0][0]
+    budget = f"{first_held + Decimal('0.0006'):.4f}"
+    talk = till.organization(budgets={"per_run": budget})
     async with simulator.control() as model:
-        turns = [{"calls": [call("set_plan", plan=str(n))]} for n in range(12)]
+        turns = [{"calls": [call("set_plan", plan=f"{n} " * 200)]} for n in range(12)]
         await model.script(*turns, match=talk.marker, task="reply")
         job = talk.ended(talk.say("salut")["job"], "failed")
 
     assert (job["code"], job["attention"]) == ("AR-541", True)
-    assert job["reason"].startswith("budgets.per_run (0.0045 $) has no room for the next call of task reply")
+    assert job["reason"].startswith(f"budgets.per_run ({budget} $) has no room for the next call of task reply")
     assert next(item for item in job["trace"] if item["kind"] == "guard")["code"] == "AR-541"
-    assert 0 < Decimal(job["usage"]["cost_usd"]) <= Decimal("0.0045")
+    assert 0 < Decimal(job["usage"]["cost_usd"]) <= Decimal(budget)
     assert 1 <= job["usage"]["calls"] < 12
 
 
