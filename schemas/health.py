@@ -90,3 +90,5 @@ class Checkup:
     local: bool
     embeds: str | None = None
     """The model that makes vectors here."""
+    unpriced: Sequence[str] = ()
+    """Models of the routes whose price nobody knows."""
