@@ -70,11 +70,19 @@ class Resume:
 
 class Kept(StrEnum):
     """What saving a step found. FRESH: go on. OVERTAKEN: the contact wrote since, the job is queued again. LOST: the
-    lease is somebody else's."""
+    lease is somebody else's. OVER_…: the step is kept and the run is ours, but that budget has no room for the next
+    call, which is not reserved and must not be made."""
 
     FRESH = "fresh"
     OVERTAKEN = "overtaken"
     LOST = "lost"
+    OVER_RUN = "over_run"
+    OVER_CONVERSATION = "over_conversation"
+    OVER_MONTH = "over_month"
+
+    @property
+    def over_budget(self) -> bool:
+        return self in (Kept.OVER_RUN, Kept.OVER_CONVERSATION, Kept.OVER_MONTH)
 
 
 @dataclass(frozen=True, slots=True)

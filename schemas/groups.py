@@ -1,9 +1,17 @@
 """The groups that settings come in: every field with its default, bounds and a sentence."""
 
+from datetime import date
+from decimal import Decimal
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from schemas.money import Currency
 from schemas.payments import PaymentProvider
 from schemas.speech import Engine
+
+Rate = Annotated[Decimal, Field(gt=0, le=1_000_000, max_digits=15, decimal_places=8)]
+Amount = Annotated[Decimal, Field(ge=0, max_digits=10, decimal_places=2)]
 
 
 class Group(BaseModel):
@@ -104,4 +112,27 @@ class PaymentSettings(Group):
 
 
 class FxSettings(Group):
-    eur_per_usd: float = Field(0.86, gt=0, le=100, description="Rate kept on each ledger row.")
+    eur_per_usd: Decimal = Field(
+        Decimal("0.86"), gt=0, le=100, max_digits=10, decimal_places=6, description="Rate kept on each ledger row."
+    )
+    per_usd: dict[Currency, Rate] = Field(
+        {}, description='Rates of other currencies of organisations, e.g. {"GBP": "0.74"}.'
+    )
+    dated: date = Field(date(2026, 11, 30), description="The day of these rates, kept beside them.")
+
+    def rate(self, currency: str) -> Decimal | None:
+        """What a US dollar is in a currency; None: no rate of it is known."""
+        known = {**self.per_usd, "EUR": self.eur_per_usd, "USD": Decimal(1)}
+        return known.get(currency)
+
+
+class PlanSettings(Group):
+    starter_replies: int | None = Field(500, ge=0, description="AI replies a month of plan starter; null is unlimited.")
+    pro_replies: int | None = Field(2_000, ge=0, description="The same of plan pro.")
+    enterprise_replies: int | None = Field(None, ge=0, description="The same of plan enterprise.")
+    starter_price: Amount | None = Field(
+        None, description="What plan starter is sold for a month; its margin is shown."
+    )
+    pro_price: Amount | None = Field(Decimal(99), description="The same of plan pro.")
+    enterprise_price: Amount | None = Field(Decimal(299), description="The same of plan enterprise.")
+    currency: Currency = Field("EUR", description="Of these prices; its rate is one of REPLIQUE_FX.")

@@ -108,3 +108,5 @@ class Checkup:
     """The model that makes vectors here."""
     set_in_vain: Sequence[str] = ()
     """Names of settings that are set and that nothing reads yet."""
+    unpriced: Sequence[str] = ()
+    """Models of the routes whose price nobody knows."""

@@ -152,6 +152,8 @@ class ModelAnswer:
     model: Model
     request_id: str | None = None
     latency_ms: int = 0
+    ttft_ms: int | None = None
+    """To the first token, where the call was streamed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +183,4 @@ class SettledCall:
     latency_ms: int = 0
     request_id: str | None = None
     unknown: bool = False
+    ttft_ms: int | None = None

@@ -42,3 +42,9 @@ class Price:
         """Two decimals, or as many as it needs: `12.00`, `0.125`."""
         cents = self.amount.quantize(_CENT)
         return f"{cents:f}" if cents == self.amount else f"{self.amount.normalize():f}"
+
+
+def as_decimal_text(amount: Decimal | None) -> str:
+    """Without the zeros that a column's scale adds: `0.0125`, not `0.0125000000`. None is `0`."""
+    plain = format(amount or Decimal(0), "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain

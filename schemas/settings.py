@@ -21,6 +21,7 @@ from schemas.groups import (
     LlmSettings,
     MemorySettings,
     PaymentSettings,
+    PlanSettings,
     QueueSettings,
     SpeechSettings,
     WorkerSettings,
@@ -130,6 +131,7 @@ class Settings(BaseSettings):
     memory: MemorySettings = MemorySettings()
     payments: PaymentSettings = PaymentSettings()
     fx: FxSettings = FxSettings()
+    plans: PlanSettings = PlanSettings()
 
     bootstrap_key: SecretStr | None = Field(
         None, min_length=16, description="Creates, once, an admin key with this secret."

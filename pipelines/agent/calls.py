@@ -41,6 +41,15 @@ class CallFailed(Exception):
         self.settled = settled
 
 
+class BudgetSpent(Exception):
+    """A budget has no room for the call that would come next. Nothing was asked."""
+
+    def __init__(self, kept: Kept, reservation: Reservation) -> None:
+        super().__init__(kept.value)
+        self.kept = kept
+        self.reservation = reservation
+
+
 class RunTakenAway(Exception):
     """Saving found that this run is not ours to go on with."""
 
@@ -112,7 +121,9 @@ class Calls:
     async def ask(
         self, task: Task, model: Model, sent: Sequence[Block], make: MakeRequest, follows: NextTask
     ) -> steps.Exchange:
-        """The next call's answer, with the user blocks that it answered. Raises CallFailed, RunTakenAway."""
+        """The next call's answer, with the user blocks that it answered.
+
+        Raises CallFailed, BudgetSpent, RunTakenAway."""
         self._trace.n += 1
         if (saved := self._next_saved(task)) is not None:
             return saved
@@ -151,7 +162,10 @@ class Calls:
         if self._reserved is not None:
             return self._reserved
         reservation = self._purse.reserve(call, task, model, pricing.estimate(request))
-        if await self._keep(None, reservation) is not Kept.FRESH:
+        kept = await self._keep(None, reservation)
+        if kept.over_budget:
+            raise BudgetSpent(kept, reservation)
+        if kept is not Kept.FRESH:
             raise RunTakenAway
         return reservation
 
@@ -180,7 +194,11 @@ class Calls:
         self._reserved = self._reservation_after(answer, next_task)
         content = steps.encode(sent, answer, self._settled if self._trace.n == 1 else None)
         step = Step(self._trace.n, task, content, settled, self._timer.active, self._trace.take())
-        if await self._keep(step, self._reserved) is not Kept.FRESH:
+        kept = await self._keep(step, self._reserved)
+        if kept.over_budget:
+            # This answer may well be the last: only who asks again is told.
+            self._reserved = None
+        elif kept is not Kept.FRESH:
             raise RunTakenAway
 
     def _reservation_after(self, answer: ModelAnswer, task: Task | None) -> Reservation | None:

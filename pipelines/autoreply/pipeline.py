@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from zoneinfo import ZoneInfo
 
 from pipelines.agent import parameters, steps
-from pipelines.agent.calls import CallFailed, Calls, RunTakenAway, Timer
+from pipelines.agent.calls import BudgetSpent, CallFailed, Calls, RunTakenAway, Timer
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import followup, gate, stops
@@ -26,7 +26,7 @@ from pipelines.autoreply.strategy.tools import disabled
 from pipelines.autoreply.tools import TOOL_NAMES
 from pipelines.hours import zone_of
 from pipelines.llm.models import NoModel, Routes, routes_of
-from pipelines.llm.pricing import Purse
+from pipelines.llm.pricing import Purse, over_budget
 from pipelines.llm.ramp import OpenGate
 from pipelines.memory.switch import may_recall
 from pipelines.ports import Catalogue, ChatModel, Clock, Gate, Keep, Memory, PriceTable, Shop
@@ -83,6 +83,10 @@ class ReplyPipeline:
             return Stopped()
         except NoModel as missing:
             return Failure(Code.MODELS_FAILED, str(missing), trace.take())
+        except BudgetSpent as spent:
+            rule = over_budget(spent.kept, case.organization.spec.budgets, spent.reservation)
+            trace.guard(Code.BUDGET, rule)
+            return Failure(Code.BUDGET, rule, trace.take())
         except CallFailed as failed:
             return _unanswered(failed, trace, timer)
 

@@ -1,7 +1,7 @@
 """The bodies of outgoing webhooks, frozen as text when they are decided: `{"type", "timestamp", "data"}`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ MESSAGE_SEND = "message.send"
 MESSAGE_READ = "message.read"
 ATTENTION_RAISED = "attention.raised"
 PAYMENT_DELIVERED = "payment.delivered"
+QUOTA_EXCEEDED = "quota.exceeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,11 @@ def message_read(conversation: str, message: str, now: datetime) -> str:
 def attention_raised(job: JobId, conversation: str, code: Code | None, reason: str, now: datetime) -> str:
     facts = {"job": reference("job", job), "conversation": conversation, "code": code, "reason": reason}
     return _frozen(ATTENTION_RAISED, now, facts)
+
+
+def quota_exceeded(organization: str, facts: Mapping[str, Any], now: datetime) -> str:
+    """`facts`: plan, used, limit, month."""
+    return _frozen(QUOTA_EXCEEDED, now, {"organization": organization, **facts})
 
 
 def payment_delivered(

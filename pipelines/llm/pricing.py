@@ -4,8 +4,10 @@ import json
 from dataclasses import dataclass
 
 from pipelines.ports import PriceTable
+from schemas.agent import Kept
 from schemas.ids import CallId
 from schemas.llm import Model, ModelAnswer, ModelRequest, Raw, Reservation, SettledCall, Task, Text, ToolResult, Usage
+from schemas.resources import Budgets
 
 BYTES_PER_TOKEN = 3
 """Lower than what any tokenizer averages on European text, so that the estimate is high rather than low."""
@@ -28,7 +30,25 @@ class Purse:
 
     def settle(self, call: CallId, task: Task, answer: ModelAnswer) -> SettledCall:
         cost = self.prices.cost(answer.model, answer.usage)
-        return SettledCall(call, task, answer.model, "ok", answer.usage, cost, answer.latency_ms, answer.request_id)
+        return SettledCall(
+            call,
+            task,
+            answer.model,
+            "ok",
+            answer.usage,
+            cost,
+            answer.latency_ms,
+            answer.request_id,
+            ttft_ms=answer.ttft_ms,
+        )
+
+
+def over_budget(kept: Kept, budgets: Budgets, held: Reservation) -> str:
+    """Why a call is not made, in a sentence."""
+    scope = {Kept.OVER_RUN: "run", Kept.OVER_CONVERSATION: "conversation", Kept.OVER_MONTH: "month"}[kept]
+    budget = getattr(budgets, f"per_{scope}")
+    most = "an unknown sum" if held.cost_usd is None else f"up to {held.cost_usd:.6f} $"
+    return f"budgets.per_{scope} ({budget} $) has no room for the next call of task {held.task}, which may cost {most}"
 
 
 def estimate(request: ModelRequest) -> int:

@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipelines.llm.history import USER
 from pipelines.llm.models import NoModel, Routes
-from pipelines.llm.pricing import Purse, estimate
+from pipelines.llm.pricing import Purse, estimate, over_budget
 from pipelines.memory.documents import prepared
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.ports import ChatModel, Clock, Embedder, PriceTable
 from pipelines.text import fold, storable
+from schemas.agent import Kept
 from schemas.errors import FailureKind, ModelFailure
 from schemas.ids import CallId
 from schemas.lessons import Fact, Heard, Learnt, Lesson, NotLearnt
@@ -62,12 +63,14 @@ MOST_FACTS = 12
 LONGEST_FACT = 300
 LONGEST_MESSAGE = 2_000
 MAX_TOKENS = 1_500
+WHEN_SPENT = 21_600.0
+"""Seconds after which a lesson for which no budget is left is tried again; after five times it rests."""
 
 _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 # A link, a tag, or digits enough for a card or a telephone: what no fact needs, and what misuse does.
 _UNWANTED = re.compile(r"https?:|www\.|[<>{}]|(?:\d[ .-]?){9,}", re.IGNORECASE)
 
-Reserve = Callable[[Reservation], Awaitable[None]]
+Reserve = Callable[[Reservation], Awaitable[Kept]]
 
 
 class _Fact(BaseModel):
@@ -103,7 +106,8 @@ class Learning:
         purse = Purse(self.prices, MAX_TOKENS)
         request = _request(lesson, model)
         held = purse.reserve(request.call, request.task, model, estimate(request))
-        await reserve(held)
+        if (kept := await reserve(held)).over_budget:
+            return NotLearnt(over_budget(kept, lesson.organization.budgets, held), pause=WHEN_SPENT)
         began = self.clock.monotonic()
         try:
             answer = await self.models[model.provider].ask(request, began + self.settings.llm.timeout_seconds)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from pipelines.llm.history import USER
 from pipelines.llm.models import NoModel, Routes
-from pipelines.llm.pricing import Purse, estimate
+from pipelines.llm.pricing import Purse, estimate, over_budget
 from pipelines.memory.external import Source, neutralised, wrapped
-from pipelines.memory.learning import call_of, failed_call
+from pipelines.memory.learning import WHEN_SPENT, call_of, failed_call
 from pipelines.memory.window import shortened
 from pipelines.ports import ChatModel, Clock, PriceTable
 from pipelines.text import is_blank, storable
+from schemas.agent import Kept
 from schemas.conversation import Author
 from schemas.errors import ModelFailure
 from schemas.lessons import NotLearnt
@@ -40,7 +41,7 @@ LONGEST = 2_400
 """Characters that are kept: about 500 to 600 tokens."""
 LONGEST_MESSAGE = 1_000
 
-Reserve = Callable[[Reservation], Awaitable[None]]
+Reserve = Callable[[Reservation], Awaitable[Kept]]
 
 _SPEAKERS = {Author.CONTACT: "contact", Author.AI: "persona", Author.OPERATOR: "persona"}
 
@@ -64,7 +65,8 @@ class Summing:
         purse = Purse(self.prices, MAX_TOKENS)
         request = _request(folding, model)
         held = purse.reserve(request.call, request.task, model, estimate(request))
-        await reserve(held)
+        if (kept := await reserve(held)).over_budget:
+            return NotLearnt(over_budget(kept, folding.organization.budgets, held), pause=WHEN_SPENT)
         began = self.clock.monotonic()
         try:
             answer = await self.models[model.provider].ask(request, began + self.settings.llm.timeout_seconds)

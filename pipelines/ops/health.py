@@ -141,6 +141,9 @@ def _models(checkup: Checkup) -> Iterator[Finding]:
     if checkup.left_out:
         sentence = f"left out of their routes, because their provider has no key: {', '.join(checkup.left_out)}"
         yield _warn("models", sentence, "set the provider's key, or take them off the routes")
+    if checkup.unpriced:
+        sentence = f"no price is known: {', '.join(checkup.unpriced)}; their calls are in no sum of money and no budget"
+        yield _warn("prices", sentence, "update genai-prices, or take them off the routes")
     if checkup.simulator:
         to_do = "set ANTHROPIC_API_KEY before real people write"
         yield _warn("simulator", "A SIMULATOR ANSWERS: no model is asked, every reply is made up", to_do)

@@ -14,7 +14,7 @@ from schemas.tables.people import (
     PersonaRow,
 )
 from schemas.tables.strategy import IntentRow, RuleRow
-from schemas.tables.sums import TallyRow, TotalRow
+from schemas.tables.sums import QuotaCountRow, SpendingRow, TallyRow, TotalRow
 from schemas.tables.talk import ConversationRow, MessageRow, SummaryRow
 from schemas.tables.work import ChoreRow, JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
 
@@ -42,10 +42,12 @@ __all__ = [
     "OrganizationRow",
     "PaymentRow",
     "PersonaRow",
+    "QuotaCountRow",
     "RuleRow",
     "RunRow",
     "RunStepRow",
     "ShownMediaRow",
+    "SpendingRow",
     "SummaryRow",
     "Table",
     "TallyRow",

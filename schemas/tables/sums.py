@@ -1,5 +1,6 @@
 """What dashboards are told: running sums, and the changes that are not yet in them."""
 
+from datetime import date
 from decimal import Decimal
 from typing import Annotated
 
@@ -7,7 +8,7 @@ from sqlalchemy import BigInteger, Numeric, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
-from schemas.tables.base import Str, Table
+from schemas.tables.base import Count, Ref, Str, Table
 
 Labels = Annotated[list[str], mapped_column(ARRAY(Text))]
 Number = Annotated[int, mapped_column(BigInteger, server_default=text("0"))]
@@ -49,3 +50,26 @@ class TallyRow(_Sums, Table):
     labels: Mapped[Labels]
 
     __mapper_args__ = {"primary_key": ["metric", "labels"]}  # noqa: RUF012
+
+
+class SpendingRow(Table):
+    """US dollars of one organisation and month of its own time zone: paid and set aside, as triggers on
+    the ledger keep it. Only of organisations with a budget for the month or a plan with a price."""
+
+    __tablename__ = "spending"
+
+    org_id: Mapped[Ref] = mapped_column(primary_key=True)
+    month: Mapped[date] = mapped_column(primary_key=True)
+    usd: Mapped[Money]
+
+
+class QuotaCountRow(Table):
+    """Places of one organisation's plan in a month of its own time zone that jobs hold. `told`: the limit whose end
+    the organisation has been told of."""
+
+    __tablename__ = "quota_counts"
+
+    org_id: Mapped[Ref] = mapped_column(primary_key=True)
+    month: Mapped[date] = mapped_column(primary_key=True)
+    used: Mapped[Count]
+    told: Mapped[int | None]

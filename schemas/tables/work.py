@@ -1,6 +1,6 @@
 """The work: jobs, their runs and steps, what happened to them, and what the model calls cost."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated
 
@@ -35,8 +35,8 @@ class JobRow(Due, Table):
     `inbound_seq`: what it answers. `pinned`: it stands, whatever comes in. `restarts`, `supersedes`: how often the
     contact overtook it. `tries`: failed model calls. `rest`: what is left of a countdown on hold. `claims`: shown as
     attempts. `attention`: `open` or `dismissed`. `rules`: what became of the strategy's rules in the run that decided.
-    `control_window`: seconds, where the strategy set them. `ending`: a silence that waits for an approval, instead of
-    bubbles.
+    `control_window`: seconds, where the strategy set them. `quota_month`: it holds a place of the plan's in that month.
+    `ending`: a silence that waits for an approval, instead of bubbles.
     """
 
     __tablename__ = "jobs"
@@ -63,6 +63,7 @@ class JobRow(Due, Table):
     attention: Mapped[Str | None]
     rules: Mapped[Bytes | None]
     control_window: Mapped[float | None]
+    quota_month: Mapped[date | None]
     instruction: Mapped[Str | None]
     ending: Mapped[Bytes | None]
     created_at: Mapped[Stamp]
@@ -167,7 +168,9 @@ class ChoreRow(Due, Table):
 class LedgerRow(Table):
     """One HTTP attempt at a model. `state`: reserved, settled, or unknown (the answer was lost; cost = reservation).
 
-    `discarded`: the run it was paid for was thrown away. A null cost is a model without a price.
+    `discarded`: the run it was paid for was thrown away. A null cost is a model without a price. `per_usd`: the rate of
+    the organisation's `currency` on `rate_dated`. `month`: where the organisation's spending is counted, when it is.
+    `ttft_ms`: to the first token, where the call was streamed.
     """
 
     __tablename__ = "ledger"
@@ -192,7 +195,12 @@ class LedgerRow(Table):
     reserved_usd: Mapped[Usd | None]
     cost_usd: Mapped[Usd | None]
     eur_per_usd: Mapped[Decimal | None] = mapped_column(Numeric(12, 6))
+    currency: Mapped[Str | None]
+    per_usd: Mapped[Decimal | None] = mapped_column(Numeric(18, 8))
+    rate_dated: Mapped[date | None]
+    month: Mapped[date | None]
     latency_ms: Mapped[int | None]
+    ttft_ms: Mapped[int | None]
     request_id: Mapped[Str | None]
     discarded: Mapped[Flag]
     at: Mapped[Stamp]
@@ -203,5 +211,7 @@ class LedgerRow(Table):
         Index("ledger_run", "run_id"),
         Index("ledger_job", "job_id"),
         Index("ledger_org", "org_id", "at"),
+        Index("ledger_conversation", "conversation_id"),
+        Index("ledger_at", "at"),
         Index("ledger_unheard", "at", postgresql_where=text("state = 'unknown' AND outcome IS NULL")),
     )

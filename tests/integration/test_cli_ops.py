@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,49 @@ def test_queues_are_one_line_each(shell: Shell, gateway: FakeGateway) -> None:
     assert shell("queues") == (0, "reply\t4\t2\t1\t2.0\n", "")
     code, out, _ = shell("queues", "--json")
     assert (code, json.loads(out)["items"]) == (0, [QUEUE])
+
+
+def a_line(**changes: Any) -> dict[str, Any]:
+    counted = dict.fromkeys(("calls", "unpriced_calls", "unknown_calls", "input", "cache_read"), 1)
+    more = dict.fromkeys(("cache_write_5m", "cache_write_1h", "output"), 2)
+    money = {"cost_usd": "0.5", "discarded_cost_usd": "0", "cost_eur": "0.43", "currency": "EUR", "cost": "0.43"}
+    return {
+        "key": "acme",
+        "org": None,
+        **counted,
+        **more,
+        **money,
+        "cache_share": 0.25,
+        "strong_share": None,
+        **changes,
+    }
+
+
+COSTS = {
+    "group": "org",
+    "items": [a_line(), a_line(key="=evil()")],
+    "next": None,
+    "left_off": 0,
+    "total": a_line(key=None, unpriced_calls=0, unknown_calls=2),
+    "plans": [{"org": "acme", "plan": "pro", "month": "2026-12", "used": 7, "limit": 2000, "margin": 0.976}],
+}
+
+
+def test_costs_are_a_table_a_csv_or_json(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["GET /v1/costs?group=org&limit=200"] = (200, COSTS)
+
+    code, out, err = shell("costs", "--by", "org")
+    assert (code, out.splitlines()[0]) == (0, "acme\t1\t1\t1\t2\t0.5\t0\t0.43\tEUR\t25%\t")
+    assert out.splitlines()[-1].startswith("total\t")
+    assert err.splitlines() == [
+        "2 calls were never heard of again and stand at what was set aside",
+        "acme: plan pro, 7 of 2000 replies in 2026-12, margin 97.6%",
+    ]
+    code, out, err = shell("costs", "--csv")
+    assert (code, out.splitlines()[0][:20], err) == (0, "key,org,calls,unpric", "")
+    assert out.splitlines()[2].startswith("'=evil(),,1,")
+    code, out, _ = shell("costs", "--json")
+    assert (code, json.loads(out)) == (0, COSTS)
 
 
 DRY_RUN = {

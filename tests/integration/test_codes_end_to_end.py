@@ -16,7 +16,7 @@ from workers.simulator.control import SimulatorControl
 HERE = Path(__file__)
 ROOT = HERE.parents[2]
 
-NOWHERE_YET = {Code.QUOTA, Code.BUDGET}
+NOWHERE_YET: set[Code] = set()
 """No line of the product gives these to a job so far."""
 OF_HTTP = {code for code in Code if code < Code.NOTHING_TO_ANSWER}
 SHOWN = {
@@ -26,6 +26,8 @@ SHOWN = {
     Code.CRITICAL_REVIEW: HERE.name,
     Code.IDENTITY_QUESTION: HERE.name,
     Code.SAFETY_STOP: HERE.name,
+    Code.QUOTA: "test_money_end_to_end.py",
+    Code.BUDGET: "test_money_end_to_end.py",
     Code.MAX_ITERATIONS: "test_guards_end_to_end.py",
     Code.REFUSED_CALLS: "test_guards_end_to_end.py",
     Code.NO_CANDIDATE: "test_guards_end_to_end.py",

@@ -31,6 +31,7 @@ ALLOWED = {
     "GET /v1/dead-letters": {"ops", "admin"},
     "GET /v1/dead-letters/{id}": {"ops", "admin"},
     "GET /v1/queues": {"ops", "admin"},
+    "GET /v1/costs": {"app", "operator", "ops", "admin"},
     "GET /v1/doctor": {"ops", "admin"},
     "GET /v1/explain/{id}": {"app", "operator", "ops", "admin"},
     "POST /v1/rules/dry-run": {"operator", "admin"},

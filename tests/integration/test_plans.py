@@ -24,6 +24,7 @@ from schemas.lessons import Fact, Learnt
 from schemas.llm import Reservation, SettledCall, Task
 from schemas.memory import Asker, Passage
 from schemas.payments import Link, Offering, PaymentProvider, PaymentState
+from schemas.settings import Settings
 from schemas.summaries import Summed
 from tests.builders_media import EMBEDDER
 from tests.builders_shop import a_selling_reply, an_offer
@@ -186,7 +187,7 @@ async def everything_hot(storage: Storage) -> None:
     await storage.say("m-7", conversation="new-1", contact={"id": "f5"})
     await storage.say("m-8", conversation="new-2", contact={"id": "new"})
     await everything_that_closes(storage)
-    await Counter(storage.database).counts()
+    await Counter(storage.database, Settings()).counts()
     await Totals(storage.database).fold()
 
 

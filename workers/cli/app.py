@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import bubbles, conversations, doctor, explain, jobs, keys, processes, queues, rules
+from workers.cli import bubbles, conversations, cost, costs, doctor, explain, jobs, keys, processes, queues, rules
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -84,6 +84,7 @@ def _because(taken: dict[str, object]) -> str:
 
 app.command()(explain.explain)
 app.command()(queues.queues)
+app.command()(costs.costs)
 app.command()(doctor.doctor)
 app.command()(processes.gateway)
 app.command()(processes.worker)
@@ -93,5 +94,6 @@ app.command()(processes.migrate)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(bubbles.app, name="bubbles")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(cost.app, name="cost")
 app.add_typer(keys.app, name="keys")
 app.add_typer(rules.app, name="rules")

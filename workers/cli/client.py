@@ -80,6 +80,10 @@ class Gateway:
     def queues(self) -> dict[str, Any]:
         return self._call("GET", "/v1/queues")
 
+    def costs(self, **wanted: str | int | None) -> dict[str, Any]:
+        """`wanted`: group, since, until, limit."""
+        return self._call("GET", "/v1/costs", query={k: str(v) for k, v in wanted.items() if v is not None})
+
     def make_key(self, role: str, name: str | None) -> dict[str, Any]:
         return self._call("POST", "/v1/keys", {"role": role} | ({"name": name} if name else {}))
 

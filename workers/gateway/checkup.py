@@ -16,6 +16,7 @@ from schemas.media import FileMissing, FilesUnavailable
 from schemas.settings import Settings, SettingsRefused
 from workers.adapters import embeddings
 from workers.adapters.files.address import open_files
+from workers.adapters.llm.prices import GenaiPrices
 from workers.adapters.postgres.views.health import Health
 from workers.gateway.parts import Probe
 
@@ -54,6 +55,7 @@ class Doctor:
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
             embeds=embeddings.NAME,
             set_in_vain=settings.set_in_vain,
+            unpriced=_unpriced(routes),
         )
 
     async def _prompt(self, routes: Routes) -> PromptHealth | None:
@@ -96,6 +98,13 @@ def _routes(settings: Settings) -> Routes | None:
         return Routes(routes_of(settings), frozenset({ANTHROPIC} if callable_ else ()))
     except UnknownModel:
         return None
+
+
+def _unpriced(routes: Routes | None) -> list[str]:
+    """Of every member of every route: a fallback is paid for as well."""
+    prices = GenaiPrices()
+    members = {model for route in (routes.routes.values() if routes else ()) for model in route}
+    return sorted(str(model) for model in members if prices.cost(model, Usage(input=1)) is None)
 
 
 def _picked(routes: Routes | None, task: Task) -> str | None:

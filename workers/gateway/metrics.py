@@ -31,6 +31,7 @@ class _Scrape(Collector):
         yield from _queues(self._counts)
         yield from _work(self._counts)
         yield from _models(self._counts)
+        yield from _plans(self._counts)
 
 
 def _queues(counts: Counts) -> Iterator[Metric]:
@@ -74,6 +75,25 @@ def _models(counts: Counts) -> Iterator[Metric]:
     yield _counter("replique_ai_tokens", "Tokens read and written.", [*labels, "kind"], tokens)
     yield _counter("replique_ai_cost_usd", "US dollars; calls without a known price are not in it.", labels, usd)
     yield _counter("replique_ai_cost_eur", "The same at each call's dated rate.", labels, eur)
+
+
+def _plans(counts: Counts) -> Iterator[Metric]:
+    measures, labels = counts.measures, ["org_id", "plan"]
+    text = "Calls of models without a known price: in no sum of money."
+    yield _counter("replique_ai_unpriced_calls", text, ["provider", "model"], measures.unpriced)
+    every: dict[tuple[str, ...], int] = {(str(org), use.plan): 0 for org, use in counts.plans if use.limit is not None}
+    text = "Runs that a plan had no place for."
+    yield _counter("replique_quota_exceeded", text, labels, every | measures.quota_exceeded)
+    used = {(str(org), use.plan): _ratio(use.used, use.limit) for org, use in counts.plans if use.limit is not None}
+    yield _gauge("replique_quota_usage_ratio", "Used of a plan's replies of this month.", labels, used)
+    margins = {(str(org), use.plan): use.margin for org, use in counts.plans if use.margin is not None}
+    text = "What model calls leave of a plan's price this month, as a share of it."
+    yield _gauge("replique_ai_margin_ratio", text, labels, margins)
+
+
+def _ratio(used: int, limit: int) -> float:
+    """A plan of no replies is used up."""
+    return used / limit if limit else 1.0
 
 
 def _add(sums: dict[tuple[str, ...], float], key: tuple[str, ...], n: float) -> None:

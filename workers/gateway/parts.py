@@ -11,6 +11,7 @@ from workers.adapters.postgres.keys import Keys
 from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
+from workers.adapters.postgres.views.costs import Costs
 from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
@@ -40,6 +41,7 @@ class Parts:
     explain: Explain
     dry_runs: DryRuns
     counter: Counter
+    costs: Costs
     redis: Probe
     doctor: "Doctor"
     page: PracticePage | None = None

@@ -20,6 +20,7 @@ from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
+from workers.adapters.postgres.views.costs import Costs
 from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
@@ -89,7 +90,8 @@ def assemble(
         files=files,
         explain=Explain(snapshots),
         dry_runs=DryRuns(snapshots),
-        counter=Counter(database),
+        counter=Counter(database, settings),
+        costs=Costs(snapshots, settings),
         redis=redis,
         doctor=Doctor(settings, Health(snapshots), redis),
         page=_page(settings, secret),

@@ -1,12 +1,14 @@
 """What all chores have in common: work in the background for one conversation, one call of a model under a lease that
 covers it. docs/TRANSITIONS.md has the table."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from pipelines.memory.learning import call_of
+from schemas.agent import Kept
 from schemas.ids import ConversationId, OrgId
 from schemas.lessons import NotLearnt
 from schemas.llm import Reservation, SettledCall
+from schemas.resources import OrganizationSpec
 from workers.adapters.postgres import ledger
 from workers.adapters.postgres.locks import CONTACT_FLAGS, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -52,6 +54,8 @@ class Held(Protocol):
     def conversation(self) -> ConversationId: ...
     @property
     def org(self) -> OrgId: ...
+    @property
+    def organization(self) -> OrganizationSpec: ...
     @property
     def pipeline(self) -> str: ...
 
@@ -110,22 +114,16 @@ async def give_back(tx: Transaction, held: Held) -> None:
         await tx.run(_LATER, chore=held.chore, fence=held.fence, tries=row.tries, error=None, pause=0)
 
 
-async def reserve(tx: Transaction, held: Held, reservation: Reservation) -> None:
-    await ledger.pay_for(tx, _owner(tx, held), None, reservation)
+async def reserve(tx: Transaction, held: Held, reservation: Reservation) -> Kept:
+    return await ledger.pay_for(tx, _owner(held), None, reservation)
 
 
 async def pay(tx: Transaction, held: Held, call: SettledCall) -> None:
     """Whoever has the row by now."""
-    await ledger.pay_for(tx, _owner(tx, held), call)
+    await ledger.pay_for(tx, _owner(held), call)
 
 
-def _owner(tx: Transaction, held: Held) -> dict[str, Any]:
-    return {
-        "org": held.org,
-        "pipeline": held.pipeline,
-        "conversation": held.conversation,
-        "job": None,
-        "run": None,
-        "fence": held.fence,
-        "eur_per_usd": tx.settings.fx.eur_per_usd,
-    }
+def _owner(held: Held) -> ledger.Owner:
+    return ledger.Owner(
+        held.org, held.organization, held.pipeline, held.conversation, job=None, run=None, fence=held.fence
+    )

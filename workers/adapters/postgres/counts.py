@@ -9,12 +9,15 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from schemas.answers import QueueOut
+from schemas.costs import PlanUseOut
 from schemas.ids import OrgId
 from schemas.jobs import Queue
+from schemas.settings import Settings
 from workers.adapters.postgres import totals
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.measures import Measures
 from workers.adapters.postgres.migrate import current, newest
+from workers.adapters.postgres.views.costs import plan_uses
 
 # The two conditions are those of the partial indexes `*_due` and `*_in_flight`: what waits, and what is with workers.
 _WAITING = (
@@ -49,6 +52,7 @@ class Counts:
     on_hold: int
     dead_letters: dict[str, int]
     measures: Measures
+    plans: Sequence[tuple[OrgId, PlanUseOut]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,9 @@ class Standing:
 
 
 class Counter:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, settings: Settings) -> None:
         self._db = database
+        self._settings = settings
 
     async def queues(self, org: OrgId | None) -> list[QueueOut]:
         """Every queue, also the empty ones."""
@@ -80,6 +85,7 @@ class Counter:
                 on_hold=await connection.scalar(_ON_HOLD) or 0,
                 dead_letters={row.source: row.n for row in await connection.execute(_DEAD)},
                 measures=Measures.of(await totals.read(connection)),
+                plans=await plan_uses(connection, self._settings, None),
             )
 
     async def standing(self) -> Standing:

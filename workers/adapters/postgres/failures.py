@@ -1,7 +1,8 @@
 """A job fails: a person is told, by the attention list and a webhook; what machines failed is a dead letter too."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from pipelines.delivery import bodies
 from pipelines.text import storable
@@ -10,7 +11,8 @@ from schemas.claims import Ended, JobState
 from schemas.errors import CODES, Code
 from schemas.ids import DeliveryId, reference
 from schemas.strategy import Resolved
-from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
+from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, successor
+from workers.adapters.postgres.jobs import facts as as_json
 from workers.adapters.postgres.ledger import UNHEARD
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.steps import TRACED, outcomes, traced
@@ -54,8 +56,9 @@ async def fail(
     delivery: DeliveryId | None = None,
     attempts: int | None = None,
     first_seen: datetime | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> Ended:
-    """Rows 15, 16 and 32. What the contact wrote since is answered by a successor."""
+    """Rows 15, 16 and 32. What the contact wrote since is answered by a successor. `facts`: more for its event."""
     reason = storable(reason)
     await tx.the(
         _FAIL,
@@ -66,7 +69,7 @@ async def fail(
         code=code.value,
         why=reason,
         who="worker",
-        facts=facts(code=code.value),
+        facts=as_json(code=code.value, **(facts or {})),
         trace=traced(trace),
         rules=outcomes(strategy),
         body=bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now),
@@ -74,7 +77,7 @@ async def fail(
         source="job" if delivery is None else "delivery",
         delivery=delivery,
         attempts=job.claims if attempts is None else attempts,
-        payload=facts(conversation=conversation.name, job=reference("job", job.id)),
+        payload=as_json(conversation=conversation.name, job=reference("job", job.id)),
         first_seen=first_seen,
         **{"from": job.state.value},
     )

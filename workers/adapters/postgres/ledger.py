@@ -5,41 +5,64 @@ and the reservation is its cost. Its answer, should it come late after all, stil
 """
 
 import json
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from pipelines.llm.plans import is_metered
+from schemas.agent import Kept
 from schemas.claims import Claim
+from schemas.ids import ConversationId, JobId, OrgId, RunId
 from schemas.llm import Reservation, SettledCall
+from schemas.resources import OrganizationSpec
 from workers.adapters.postgres.transaction import Transaction, sql
+
+MONTH = "CAST(date_trunc('month', clock_timestamp() AT TIME ZONE CAST(:zone AS text)) AS date)"
+"""The organisation's own, now."""
 
 _ROWS = """json_to_recordset(CAST(:calls AS json)) AS r(call text, task text, provider text, model text, state text,
 outcome text, input int, cache_read int, cache_write_5m int, cache_write_1h int, output int, reserved_usd numeric,
-cost_usd numeric, latency_ms int, request_id text)"""
+cost_usd numeric, latency_ms int, ttft_ms int, request_id text)"""
 
-_PAY = """
-INSERT INTO ledger AS l (call, org_id, pipeline, conversation_id, job_id, run_id, fence, eur_per_usd, task, provider,
-  model, state, outcome, input, cache_read, cache_write_5m, cache_write_1h, output, reserved_usd, cost_usd, latency_ms,
-  request_id, settled_at)
-SELECT r.call, :org, :pipeline, :conversation, :job, :run, :fence, CAST(:eur_per_usd AS numeric), r.task, r.provider,
+_PAY = f"""
+INSERT INTO ledger AS l (call, org_id, pipeline, conversation_id, job_id, run_id, fence, eur_per_usd, currency, per_usd,
+  rate_dated, month, task, provider, model, state, outcome, input, cache_read, cache_write_5m, cache_write_1h, output,
+  reserved_usd, cost_usd, latency_ms, ttft_ms, request_id, settled_at)
+SELECT r.call, :org, :pipeline, :conversation, :job, :run, :fence, CAST(:eur_per_usd AS numeric), :currency,
+  CAST(:per_usd AS numeric), CAST(:rate_dated AS date), CASE WHEN :metered THEN {MONTH} END, r.task, r.provider,
   r.model, r.state, r.outcome, r.input, r.cache_read, r.cache_write_5m, r.cache_write_1h, r.output, r.reserved_usd,
-  r.cost_usd, r.latency_ms, r.request_id, CASE WHEN r.state <> 'reserved' THEN clock_timestamp() END
-FROM {rows}
+  r.cost_usd, r.latency_ms, r.ttft_ms, r.request_id, CASE WHEN r.state <> 'reserved' THEN clock_timestamp() END
+FROM {{rows}}
 ON CONFLICT (call) DO UPDATE SET
   task = excluded.task, provider = excluded.provider, model = excluded.model, state = excluded.state,
   outcome = excluded.outcome, input = excluded.input, cache_read = excluded.cache_read,
   cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h, output = excluded.output,
   cost_usd = CASE excluded.state WHEN 'unknown' THEN l.reserved_usd ELSE excluded.cost_usd END,
-  latency_ms = excluded.latency_ms, request_id = excluded.request_id, settled_at = excluded.settled_at
+  latency_ms = excluded.latency_ms, ttft_ms = excluded.ttft_ms, request_id = excluded.request_id,
+  settled_at = excluded.settled_at
 WHERE excluded.state <> 'reserved' AND l.state <> 'settled'
 """
 
-PAY_WHEN_FOUND = _PAY.format(
-    rows=f"found CROSS JOIN {_ROWS} WHERE r.state <> 'reserved' OR (found.mine > 0 AND found.fresh)"
-)
-"""Part of the statement that saves a step: what was paid is kept whoever holds the lease, a reservation only by us.
-`found` is read first: the rows of the ledger are written after the job's is locked, in every statement alike."""
+# Asked only where a budget is set and a call is about to be reserved; in one piece with the reservation.
+_ASKED = f"""CASE WHEN :budgeted AND {{when}} THEN budget_refusal(:org, :run, :conversation, {MONTH},
+  CAST(:more AS numeric), CAST(:settling AS text), CAST(:per_run AS numeric), CAST(:per_conversation AS numeric),
+  CAST(:per_month AS numeric)) END AS refusal"""
 
-_PAY_ALONE = sql(_PAY.format(rows=f"{_ROWS} WHERE true"))
+ALLOWED_WHEN_FOUND = f"SELECT {_ASKED.format(when='found.mine > 0 AND found.fresh')} FROM found"
+
+PAY_WHEN_FOUND = _PAY.format(
+    rows=f"found CROSS JOIN allowed CROSS JOIN {_ROWS} "
+    "WHERE r.state <> 'reserved' OR (found.mine > 0 AND found.fresh AND allowed.refusal IS NULL)"
+)
+"""Part of the statement that saves a step: what was paid is kept whoever holds the lease, a reservation only by us, and
+only where `ALLOWED_WHEN_FOUND` has found no budget that it would break. `found` is read first: the rows of the ledger
+are written after the job's is locked, in every statement alike."""
+
+_PAY_ALONE = sql(f"""
+WITH allowed AS MATERIALIZED (SELECT {_ASKED.format(when="true")}
+), paid AS ({_PAY.format(rows=f"allowed CROSS JOIN {_ROWS} WHERE r.state <> 'reserved' OR allowed.refusal IS NULL")})
+SELECT refusal FROM allowed
+""")
 
 _FORGET = sql("DELETE FROM ledger WHERE run_id = :run AND fence = :fence AND state = 'reserved'")
 
@@ -50,39 +73,73 @@ WHERE {which} AND state = 'reserved'"""
 _UNHEARD_OF_RUN = sql(UNHEARD.format(which="run_id = :run"))
 
 
-def calls(settled: SettledCall | None, reserved: Reservation | None) -> str:
-    """Rows for `PAY_WHEN_FOUND`, as JSON."""
-    rows = []
-    if settled is not None:
-        rows.append(_settled(settled))
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose a call is. No job: a chore's, `fence` is the chore's then."""
+
+    org: OrgId
+    spec: OrganizationSpec
+    pipeline: str
+    conversation: ConversationId
+    job: JobId | None
+    run: RunId | None
+    fence: int
+
+
+def owner(claim: Claim) -> Owner:
+    organization, persona = claim.case.organization, claim.case.persona
+    pipeline = persona.spec.pipeline or organization.spec.pipeline
+    return Owner(claim.org, organization.spec, pipeline, claim.conversation, claim.job, claim.resume.run, claim.fence)
+
+
+def values(
+    tx: Transaction, whose: Owner, settled: SettledCall | None, reserved: Reservation | None = None
+) -> dict[str, Any]:
+    """What `ALLOWED_WHEN_FOUND` and `PAY_WHEN_FOUND` bind."""
+    rows = [] if settled is None else [_settled(settled)]
     if reserved is not None:
         rows.append(_reserved(reserved))
-    return json.dumps(rows)
-
-
-def owner(tx: Transaction, claim: Claim) -> dict[str, Any]:
-    """The values that say whose calls these are."""
-    case = claim.case
+    fx, budgets = tx.settings.fx, whose.spec.budgets
+    more = [call.cost_usd for call in (settled, reserved) if call is not None and call.cost_usd is not None]
+    limits = (budgets.per_run, budgets.per_conversation, budgets.per_month)
     return {
-        "org": claim.org,
-        "pipeline": case.persona.spec.pipeline or case.organization.spec.pipeline,
-        "conversation": claim.conversation,
-        "job": claim.job,
-        "run": claim.resume.run,
-        "fence": claim.fence,
-        "eur_per_usd": tx.settings.fx.eur_per_usd,
+        "calls": json.dumps(rows),
+        "org": whose.org,
+        "pipeline": whose.pipeline,
+        "conversation": whose.conversation,
+        "job": whose.job,
+        "run": whose.run,
+        "fence": whose.fence,
+        "eur_per_usd": fx.eur_per_usd,
+        "currency": whose.spec.currency,
+        "per_usd": fx.rate(whose.spec.currency),
+        "rate_dated": fx.dated,
+        "zone": whose.spec.timezone,
+        "metered": is_metered(whose.spec, tx.settings.plans),
+        "budgeted": reserved is not None and any(limit is not None for limit in limits),
+        "more": sum(more, Decimal(0)),
+        "settling": None if settled is None else settled.call,
+        "per_run": budgets.per_run,
+        "per_conversation": budgets.per_conversation,
+        "per_month": budgets.per_month,
     }
 
 
-async def pay(tx: Transaction, claim: Claim, settled: SettledCall | None, reserved: Reservation | None = None) -> None:
-    await tx.run(_PAY_ALONE, calls=calls(settled, reserved), **owner(tx, claim))
+async def pay(tx: Transaction, claim: Claim, settled: SettledCall | None, reserved: Reservation | None = None) -> Kept:
+    return await pay_for(tx, owner(claim), settled, reserved)
 
 
 async def pay_for(
-    tx: Transaction, whose: dict[str, Any], settled: SettledCall | None, reserved: Reservation | None = None
-) -> None:
-    """As `pay`, for calls that no job makes: `whose` holds what `owner` does."""
-    await tx.run(_PAY_ALONE, calls=calls(settled, reserved), **whose)
+    tx: Transaction, whose: Owner, settled: SettledCall | None, reserved: Reservation | None = None
+) -> Kept:
+    """What was paid is kept in any case. FRESH: so is the reservation; else which budget it would break."""
+    row = await tx.the(_PAY_ALONE, **values(tx, whose, settled, reserved))
+    return verdict(row.refusal)
+
+
+def verdict(refusal: str | None) -> Kept:
+    """The word of the database, as ours."""
+    return Kept.FRESH if refusal is None else Kept(f"over_{refusal}")
 
 
 async def close(tx: Transaction, claim: Claim, call: SettledCall | None) -> None:
@@ -114,6 +171,7 @@ def _settled(call: SettledCall) -> dict[str, Any]:
         "output": usage.output,
         "cost_usd": _money(call.cost_usd),
         "latency_ms": call.latency_ms,
+        "ttft_ms": call.ttft_ms,
         "request_id": call.request_id,
     }
 

@@ -78,6 +78,8 @@ class Measures:
     window_actions: dict[tuple[str, ...], int]
     webhook_attempts: dict[tuple[str, ...], int]
     ledger: Sequence[LedgerSum]
+    quota_exceeded: dict[tuple[str, ...], int]
+    unpriced: dict[tuple[str, ...], int]
 
     @classmethod
     def of(cls, sums: Iterable[Any]) -> "Measures":
@@ -101,6 +103,8 @@ class Measures:
             window_actions=_deeds(rows.get("audit", [])),
             webhook_attempts=attempts,
             ledger=[_ledger_sum(row) for row in rows.get("ai_calls", [])],
+            quota_exceeded=_counted(rows.get("quota_exceeded", [])),
+            unpriced=_counted(rows.get("unpriced", [])),
         )
 
 

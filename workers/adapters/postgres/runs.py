@@ -8,7 +8,7 @@ from schemas.errors import Code
 from schemas.ids import RunId
 from schemas.jobs import AutoReply
 from schemas.llm import Task
-from workers.adapters.postgres import case, failures, inbound, ledger, steps
+from workers.adapters.postgres import case, failures, inbound, ledger, quotas, steps
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, MAX_RESTARTS, Job, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -55,11 +55,13 @@ SELECT fence FROM claimed
 """)
 
 _OPEN_RUN = sql("SELECT id, inbound_seq, active_seconds FROM runs WHERE job_id = :job AND outcome IS NULL")
-_CHOOSE = "UPDATE jobs SET engine = :engine WHERE id = :job AND engine <> :engine"
-_CHOOSE_ANEW = sql(_CHOOSE)
+_CHOOSE_ANEW = sql("UPDATE jobs SET engine = :engine WHERE id = :job AND engine <> :engine")
 _NEW_RUN = sql(f"""
-WITH chosen AS ({_CHOOSE})
-INSERT INTO runs (job_id, inbound_seq) VALUES (:job, :seq) RETURNING id
+WITH {quotas.PLACE}, chosen AS (
+  UPDATE jobs SET engine = :engine, quota_month = coalesce((SELECT month FROM counted), quota_month)
+  WHERE id = :job AND (engine <> :engine OR EXISTS (SELECT 1 FROM counted))
+)
+INSERT INTO runs (job_id, inbound_seq) SELECT :job, :seq FROM may WHERE may.run RETURNING id
 """)
 _STEPS = sql("SELECT n, task, CAST(content AS text) AS content FROM run_steps WHERE run_id = :run ORDER BY n")
 
@@ -178,13 +180,16 @@ async def _take(tx: Transaction, conversation: Locked, look: Row, job: Job) -> C
     )
     if claimed is None:
         return None
-    resume = await _resume(tx, conversation, job, seq, claimed.fence)
     loaded = await case.load(tx, conversation, look, job)
+    resume = await _resume(tx, conversation, job, seq, claimed.fence)
+    if resume is None:
+        await quotas.refuse(tx, conversation, job, claimed.fence, seq)
+        return None
     return Claim(job.id, conversation.id, conversation.org, claimed.fence, loaded, resume)
 
 
-async def _resume(tx: Transaction, conversation: Locked, job: Job, seq: int, fence: int) -> Resume:
-    """The open run, when it was thought for the same count; else a new one."""
+async def _resume(tx: Transaction, conversation: Locked, job: Job, seq: int, fence: int) -> Resume | None:
+    """The open run, when it was thought for the same count; else a new one. None: the plan has no place for it."""
     left = await tx.one(_OPEN_RUN, job=job.id) if job.claims else None
     if left is not None and left.inbound_seq == seq:
         await ledger.give_up_hope(tx, left.id)
@@ -194,8 +199,9 @@ async def _resume(tx: Transaction, conversation: Locked, job: Job, seq: int, fen
         return Resume(RunId(left.id), fence, tuple(saved), left.active_seconds)
     if left is not None:
         await tx.run(_DISCARD, run=left.id)
-    row = await tx.the(_NEW_RUN, job=job.id, seq=seq, engine=_engine(tx, conversation))
-    return Resume(RunId(row.id), fence)
+    place = quotas.place(tx, conversation)
+    row = await tx.one(_NEW_RUN, org=conversation.org, job=job.id, seq=seq, engine=_engine(tx, conversation), **place)
+    return None if row is None else Resume(RunId(row.id), fence)
 
 
 def _engine(tx: Transaction, conversation: Locked) -> str:

@@ -29,8 +29,9 @@ WITH mine AS (
   SELECT :run, :n, :task, CAST(:content AS json), CAST(:trace AS json) FROM found WHERE found.mine > 0 AND :saved
 ), timed AS (
   UPDATE runs SET active_seconds = :active_seconds FROM found WHERE id = :run AND found.mine > 0 AND :saved
+), allowed AS MATERIALIZED ({ledger.ALLOWED_WHEN_FOUND}
 ), paid AS ({ledger.PAY_WHEN_FOUND})
-SELECT mine > 0 AS mine, fresh FROM found
+SELECT mine > 0 AS mine, fresh, refusal FROM found CROSS JOIN allowed
 """)
 
 TRACED = """trace = (
@@ -84,12 +85,11 @@ async def save(tx: Transaction, claim: Claim, step: Step | None, reserve: Reserv
         content=storable(step.content) if step else "null",
         trace=traced(step.trace if step else ()),
         active_seconds=step.active_seconds if step else 0.0,
-        calls=ledger.calls(step.call if step else None, reserve),
-        **ledger.owner(tx, claim),
+        **ledger.values(tx, ledger.owner(claim), step.call if step else None, reserve),
     )
     if not row.mine:
         return Kept.LOST
-    return Kept.FRESH if row.fresh else Kept.OVERTAKEN
+    return ledger.verdict(row.refusal) if row.fresh else Kept.OVERTAKEN
 
 
 async def overtaken(tx: Transaction, claim: Claim, reserve: Reservation | None) -> Kept:
@@ -101,8 +101,7 @@ async def overtaken(tx: Transaction, claim: Claim, reserve: Reservation | None) 
     if job.pinned or job.restarts >= MAX_RESTARTS:
         if not job.pinned:
             await inbound.pin(tx, conversation, job, "restarted_too_often")
-        await ledger.pay(tx, claim, None, reserve)
-        return Kept.FRESH
+        return await ledger.pay(tx, claim, None, reserve)
     await requeue(tx, conversation, job)
     return Kept.OVERTAKEN
 

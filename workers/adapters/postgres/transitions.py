@@ -193,9 +193,10 @@ class Transitions(ByOperators):
         async with self._transaction() as tx:
             return await lessons.claim(tx, hint)
 
-    async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None:
+    async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> Kept:
+        """FRESH, or which of the organisation's budgets has no room for it."""
         async with self._transaction() as tx:
-            await chores.reserve(tx, lesson, reservation)
+            return await chores.reserve(tx, lesson, reservation)
 
     async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
         """Guard: the fence; the call is paid in any case. None: the worker stops. Answers how many facts are new."""
@@ -207,9 +208,10 @@ class Transitions(ByOperators):
         async with self._transaction() as tx:
             return await summaries.claim(tx, hint)
 
-    async def reserve_summary(self, folding: Folding, reservation: Reservation) -> None:
+    async def reserve_summary(self, folding: Folding, reservation: Reservation) -> Kept:
+        """FRESH, or which of the organisation's budgets has no room for it."""
         async with self._transaction() as tx:
-            await chores.reserve(tx, folding, reservation)
+            return await chores.reserve(tx, folding, reservation)
 
     async def end_summary(self, folding: Folding, summed: Summed | NotLearnt | None) -> None:
         """Guard: the fence, and what was summed up is as it was read; the call is paid in any case. None: the worker

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import text
@@ -14,6 +13,7 @@ from schemas.claims import CandidateState, JobState
 from schemas.errors import Code, NotFound
 from schemas.http import AudioOut, CandidateOut, JobOut, UsageOut
 from schemas.ids import CandidateId, JobId, OrgId, reference
+from schemas.money import as_decimal_text
 from workers.adapters.postgres.views.paging import before
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.postgres.views.trace import events_of, trace_of
@@ -204,13 +204,7 @@ def _usage(row: Any) -> UsageOut:
         cache_read=row.cache_read,
         cache_write=row.cache_write,
         output=row.output,
-        cost_usd=money(row.cost),
-        discarded_cost_usd=money(row.discarded),
+        cost_usd=as_decimal_text(row.cost),
+        discarded_cost_usd=as_decimal_text(row.discarded),
         unpriced_calls=row.unpriced,
     )
-
-
-def money(amount: Decimal | None) -> str:
-    """Without the zeros that the column's scale adds: `0.0125`, not `0.0125000000`."""
-    plain = format(amount or Decimal(0), "f")
-    return plain.rstrip("0").rstrip(".") if "." in plain else plain
