@@ -13,6 +13,7 @@ from schemas.tables.people import (
     OrganizationRow,
     PersonaRow,
 )
+from schemas.tables.rights import DoomedFileRow, ErasureRow, RetentionPassRow
 from schemas.tables.strategy import IntentRow, RuleRow
 from schemas.tables.sums import TallyRow, TotalRow
 from schemas.tables.talk import ConversationRow, MessageRow
@@ -31,6 +32,8 @@ __all__ = [
     "DeadLetterRow",
     "DeliveryRow",
     "DocumentRow",
+    "DoomedFileRow",
+    "ErasureRow",
     "InstallationRow",
     "IntentRow",
     "JobEventRow",
@@ -42,6 +45,7 @@ __all__ = [
     "OrganizationRow",
     "PaymentRow",
     "PersonaRow",
+    "RetentionPassRow",
     "RuleRow",
     "RunRow",
     "RunStepRow",

@@ -122,4 +122,4 @@ class AuditRow(Table):
     subject: Mapped[Str]
     facts: Mapped[Facts]
 
-    __table_args__ = (Index(None, "org_id", "id"),)
+    __table_args__ = (Index(None, "org_id", "id"), Index("audit_log_subject", "org_id", "subject"))

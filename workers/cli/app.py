@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import doctor, explain, jobs, keys, processes, queues, rules
+from workers.cli import doctor, erase, explain, jobs, keys, processes, queues, rules
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -83,6 +83,7 @@ def _because(taken: dict[str, object]) -> str:
 
 
 app.command()(explain.explain)
+app.command()(erase.erase)
 app.command()(queues.queues)
 app.command()(doctor.doctor)
 app.command()(processes.gateway)

@@ -7,14 +7,17 @@ from contextlib import AsyncExitStack, suppress
 from schemas.errors import Unavailable
 from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
+from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.totals import Totals
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.board import RedisBoard
 from workers.adapters.redis.courier import RedisCourier
 from workers.clock.look import Look, Seen
 from workers.clock.pace import Pace
+from workers.clock.sweep import Sweeper
 from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.logging import configure, logger
 from workers.runtime.loop import new_event_loop
@@ -22,9 +25,13 @@ from workers.runtime.outage import Outage
 
 log = logger(__name__)
 
-CONNECTIONS = 2
+CONNECTIONS = 3
 FOLD_SECONDS = 5.0
 """What was tallied since goes into the running sums this often: a few hundred rows, not yet worth a vacuum."""
+SWEEP_SECONDS = 1.0
+"""Nothing is to be erased: looked for again then."""
+BREATH_SECONDS = 0.02
+"""Between two batches: whoever waits for what the first had locked comes in between."""
 INSTANCE = "clock"
 """It leases nothing."""
 
@@ -53,6 +60,8 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_look_again_and_again(look, Pace(settings.queue.look_seconds), stop))
             tasks.create_task(_fold_again_and_again(Totals(database), stop))
+            sweeper = Sweeper(Rights(database, settings, courier, INSTANCE), FilesWhenWanted(settings))
+            tasks.create_task(_sweep_again_and_again(sweeper, stop))
 
 
 async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> None:
@@ -73,6 +82,19 @@ async def _fold_again_and_again(totals: Totals, stop: asyncio.Event) -> None:
         except Exception:
             log.exception("fault")
         await _rest(stop, FOLD_SECONDS)
+
+
+async def _sweep_again_and_again(sweeper: Sweeper, stop: asyncio.Event) -> None:
+    """What a failure leaves undone is found by the next batch."""
+    while not stop.is_set():
+        more = False
+        try:
+            more = await sweeper()
+        except Unavailable:
+            log.debug("not_swept")  # the looks tell of the outage
+        except Exception:
+            log.exception("fault")
+        await _rest(stop, BREATH_SECONDS if more else SWEEP_SECONDS)
 
 
 async def _rest(stop: asyncio.Event, seconds: float) -> None:

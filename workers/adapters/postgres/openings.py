@@ -7,6 +7,7 @@ from schemas.errors import Invalid
 from schemas.http import ContactIn, MessageIn
 from schemas.ids import OrgId
 from workers.adapters.postgres.locks import LOCKED, Locked, of_row
+from workers.adapters.postgres.subjects import locked_before
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 _PERSONA = sql("SELECT id FROM personas WHERE org_id = :org AND name = :name")
@@ -21,8 +22,9 @@ WITH wanted AS (
 ), known AS (
   SELECT id FROM contacts WHERE org_id = :org AND name = :contact
 ), met AS (
-  INSERT INTO contacts (org_id, name, display_name, locale, timezone, profile)
-  SELECT :org, :contact, :display_name, :locale, :timezone, CAST(:profile AS jsonb) FROM wanted
+  INSERT INTO contacts (org_id, name, display_name, locale, timezone, profile, locked_at)
+  SELECT :org, :contact, :display_name, :locale, :timezone, CAST(:profile AS jsonb), {locked_before(":contact")}
+  FROM wanted
   WHERE NOT EXISTS (SELECT 1 FROM known)
   ON CONFLICT (org_id, name) DO NOTHING
   RETURNING id

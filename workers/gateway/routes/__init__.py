@@ -4,6 +4,7 @@ from workers.gateway.routes import (
     apply,
     attention,
     candidates,
+    contacts,
     conversations,
     dead_letters,
     doctor,
@@ -22,6 +23,7 @@ from workers.gateway.routes import (
 ROUTERS = (
     messages.router,
     conversations.router,
+    contacts.router,
     jobs.router,
     candidates.router,
     payments.router,
