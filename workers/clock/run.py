@@ -10,6 +10,7 @@ from workers.adapters.clock import SystemClock
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.postgres.fitting import schema_fits
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.totals import Totals
 from workers.adapters.postgres.transitions import Transitions
@@ -47,6 +48,8 @@ def run_clock(settings: Settings) -> None:
 
 async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
     """Survives any outage of PostgreSQL and Redis; nothing is lost by one, only late."""
+    if not await schema_fits(database_address(settings), stop.is_set):
+        return
     async with AsyncExitStack() as stack:
         database = Database(database_address(settings), CONNECTIONS, settings.pg_prepare)
         stack.push_async_callback(database.close)

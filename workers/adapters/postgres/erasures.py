@@ -73,11 +73,11 @@ _ALL = sql("SELECT id FROM conversations WHERE contact_id = :contact ORDER BY id
 # What may have moved money stays as a line of the books: of an offer without a link nobody can have paid.
 _PAYMENTS = sql("""
 WITH never AS (
-  DELETE FROM payments WHERE contact_id = :contact AND url IS NULL AND state = 'expired' RETURNING id
+  DELETE FROM payments WHERE contact_id = :contact AND offer <> '' AND url IS NULL AND state = 'expired' RETURNING id
 ), kept AS (
   UPDATE payments
   SET url = NULL, offer = '', media_ids = '[]', candidate_id = NULL, job_id = NULL, delivery_job_id = NULL
-  WHERE contact_id = :contact AND media_ids <> '[]' AND NOT (url IS NULL AND state = 'expired') RETURNING id
+  WHERE contact_id = :contact AND offer <> '' AND NOT (url IS NULL AND state = 'expired') RETURNING id
 ), heard AS (
   UPDATE audit_log SET subject = 'erased', facts = '{}'
   WHERE org_id = :org AND subject IN (SELECT 'pay_' || id FROM payments WHERE contact_id = :contact) RETURNING id
@@ -107,8 +107,7 @@ _ALONE = sql("SELECT id FROM contacts WHERE id = :contact FOR UPDATE")
 _FILES_LEFT = sql("SELECT EXISTS (SELECT 1 FROM doomed_files WHERE erasure_id = :erasure) AS left")
 
 _KEEP = sql("""
-UPDATE erasures SET receipt = CAST(:receipt AS jsonb), due_at = clock_timestamp() + make_interval(secs => :pause),
-  error = CASE WHEN :settled THEN NULL ELSE error END
+UPDATE erasures SET receipt = CAST(:receipt AS jsonb), due_at = clock_timestamp() + make_interval(secs => :pause)
 WHERE id = :erasure
 """)
 _DONE = sql("""
@@ -122,7 +121,10 @@ _DOOMED = sql("SELECT key, erasure_id FROM doomed_files WHERE due_at <= clock_ti
 _STILL_HEARD = sql(
     "SELECT EXISTS (SELECT 1 FROM candidates WHERE audio IS NOT NULL AND audio ->> 'key' = :key) AS heard"
 )
-_FORGET = sql("DELETE FROM doomed_files WHERE key = :key")
+_FORGET = sql("""
+WITH gone AS (DELETE FROM doomed_files WHERE key = :key RETURNING erasure_id)
+UPDATE erasures SET error = NULL FROM gone WHERE erasures.id = gone.erasure_id
+""")
 _FILE_FAILED = sql("""
 WITH later AS (
   UPDATE doomed_files SET due_at = clock_timestamp() + interval '30 s' WHERE key = :key RETURNING erasure_id
@@ -188,7 +190,6 @@ async def _keep(tx: Transaction, erasure: ErasureId, erased: Counter[str], pause
         erasure=erasure,
         receipt=json.dumps(dict(Counter(before) + erased)),
         pause=pause,
-        settled=bool(erased),
     )
 
 

@@ -65,6 +65,11 @@ async def open_conversation(tx: Transaction, org: OrgId, message: MessageIn) -> 
     return None if row is None else await of_row(tx, row)
 
 
+async def may_be_opened(tx: Transaction, org: OrgId, message: MessageIn) -> bool:
+    """Whether nothing but bad luck was in the way: two erasures, or an erasure and another message."""
+    return message.contact is not None and await tx.one(_PERSONA, org=org, name=message.persona) is not None
+
+
 async def refused(tx: Transaction, org: OrgId, message: MessageIn) -> Invalid:
     """Why nobody could open the conversation of this message: naming `persona` or `contact`."""
     if message.contact is not None or await tx.one(_PERSONA, org=org, name=message.persona) is None:
