@@ -21,8 +21,8 @@ install: $(VENV)/.installed  ## create .venv with the `replique` command
 demo: install  ## watch a message become a reply: embedded servers, no key; no network once installed
 	$(BIN)/replique demo
 
-up: install  ## run everything on this machine (data in ./.replique)
-	$(BIN)/replique up
+up: install  ## run everything on this machine (data in ./.replique); make up PORT=8081
+	$(BIN)/replique up $(if $(PORT),--port $(PORT))
 
 migrate: install  ## bring the database of DATABASE_URL to the newest schema
 	$(BIN)/replique migrate
@@ -49,6 +49,9 @@ test-speech: install  ## whether the voices are understood: adds a neural voice 
 bench: install  ## lateness of due bubbles with a clock killed; prints a table
 	$(BIN)/python tests/bench/lateness.py
 
+bench-prompt: install  ## what twenty turns cost under several layouts of the prompt; prints tables
+	$(BIN)/python tests/bench/prompt.py
+
 check: install  ## ruff, format, mypy, import contracts, docs in step
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -64,4 +67,4 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra stripe --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech bench check format lock
+.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech bench bench-prompt check format lock

@@ -65,10 +65,11 @@ class MediaFact:
 @dataclass(frozen=True, slots=True)
 class MediaHistory:
     """What this contact had of this persona, the newest 100 of each kind, newest first; and what `get_media` has
-    shown in this conversation, the newest 100."""
+    shown in this conversation, the newest 100. `waiting`: free ones that wait in this contact's other replies."""
 
     facts: tuple[MediaFact, ...] = ()
     shown: tuple[Media, ...] = ()
+    waiting: int = 0
 
     def of(self, *kinds: Had) -> list[MediaFact]:
         """Newest first."""

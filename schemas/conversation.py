@@ -85,6 +85,8 @@ class Persona:
     id: PersonaId
     name: str
     spec: PersonaSpec
+    brisk: bool = False
+    """Its contacts nearly always write within four minutes: what its prompts keep need not live for an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ class Case:
     trigger: Trigger
     turns: tuple[Turn, ...]
     """The window: at least the last 15 messages, cut back in steps (see pipelines/memory/window.py)."""
+    summary: str | None = None
+    """What was said before the window begins. It changes only where the window is cut."""
     plan: str | None = None
     instruction: str | None = None
     """What the operator asked for when they had the reply drafted again."""

@@ -51,13 +51,19 @@ class CodeFacts:
     retried: str = "no"
     attention: bool = False
     dead_letter: bool = False
+    title: str | None = None
+    """Of the HTTP problem, where `meaning` speaks of jobs too."""
+
+    @property
+    def of_http(self) -> str:
+        return self.title or self.meaning
 
 
 CODES: dict[Code, CodeFacts] = {
     Code.BAD_REQUEST: CodeFacts("the request is not JSON, or not a JSON object"),
     Code.UNAUTHENTICATED: CodeFacts("no key, an unknown key or a revoked one"),
     Code.FORBIDDEN: CodeFacts("the key's role may not do this"),
-    Code.GONE: CodeFacts("not found; for a job: conversation or contact is gone, it ends `silent`"),
+    Code.GONE: CodeFacts("not found; for a job: conversation or contact is gone, it ends `silent`", title="not found"),
     Code.METHOD: CodeFacts("the route exists, this method does not"),
     Code.CONFLICT: CodeFacts("too late, or it clashes with what is stored; `state`, `by`, `at` say what was found"),
     Code.EXPIRED: CodeFacts("the link to a file has expired"),
@@ -141,13 +147,35 @@ class Conflict(AppError):
     code, http_status = Code.CONFLICT, 409
 
 
+_NEXT = {
+    "queued": "wait until it is held, or cancel it",
+    "running": "wait until it is held, or cancel it",
+    "held": "approve, hold, release or cancel it",
+    "sending": "hold or cancel what has not left",
+    "sent": "nothing of it can be changed any more",
+    "superseded": "a newer job answers",
+    "silent": "retry it if it should be answered after all",
+    "failed": "retry it, or dismiss it",
+    "cancelled": "retry it if it should be answered after all",
+    "human": "resume it first, or leave it to them",
+    "ai": "take it over first",
+    "pending": "somebody else must confirm it, with a key of their own",
+    "open": "nothing is left to be done",
+}
+"""What whoever came too late can do, by the state that was found."""
+
+_TOLD = {"human": "with a person", "ai": "with the AI", "pending": "waiting for a second person"}
+
+
 class TooLate(Conflict):
     """A steering call found another state than it needs. `by` is who moved it there, `at` when, as far as known."""
 
     def __init__(self, state: str, by: str | None = None, at: datetime | None = None, **facts: object) -> None:
-        who = f" by {by}" if by else ""
+        moved = " ".join(filter(None, [f"by {by}" if by else "", f"at {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""]))
         because = f" ({facts['reason']})" if "reason" in facts else ""
-        super().__init__(f"too late: found it {state}{who}{because}", state=state, by=by, at=at, **facts)
+        found = f"it is {_TOLD.get(state, state)}{f', moved there {moved}' if moved else ''}{because}"
+        to_do = f"see {facts['newer_job']}" if "newer_job" in facts else _NEXT.get(state, "look at it again")
+        super().__init__(f"too late: {found}; {to_do}", state=state, by=by, at=at, **facts)
         self.state = state
         self.by = by
         self.at = at

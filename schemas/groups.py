@@ -82,6 +82,7 @@ class SpeechSettings(Group):
 
 class MemorySettings(Group):
     learn: bool = Field(True, description="Off: nothing is remembered of what contacts tell.")
+    summarize: bool = Field(True, description="Off: what a long conversation's window cuts is not summed up.")
     idle_seconds: float = Field(
         21_600, ge=1, le=2_592_000, description="Silence of a contact after which is looked for facts to remember."
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -71,12 +72,27 @@ class ServerHealth:
 
 @dataclass(frozen=True, slots=True)
 class PromptHealth:
-    """The shortest prompt prefix that is meant to be cached, in estimated tokens, against its model's minimum."""
+    """The shortest prompt prefix that is meant to be cached, in estimated tokens, against its model's minimum.
+
+    `segments`: tools, product, organisation, persona. In US dollars per thousand model calls: `read_short` what the
+    prefix costs as it is, at full price, where it is under the minimum; `read_filled` what one filled up to the minimum
+    would cost, read from the cache. None: the model has no known price.
+    """
 
     persona: str
     model: str
-    tokens: int
+    segments: Mapping[str, int]
     minimum: int
+    read_short: Decimal | None = None
+    read_filled: Decimal | None = None
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.segments.values())
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.minimum - self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +111,5 @@ class Checkup:
     local: bool
     embeds: str | None = None
     """The model that makes vectors here."""
+    set_in_vain: Sequence[str] = ()
+    """Names of settings that are set and that nothing reads yet."""

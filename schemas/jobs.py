@@ -63,3 +63,12 @@ class Learn(Hint):
     queue = Queue.BACKGROUND
 
     chore: RowNumber
+
+
+class Summarize(Hint):
+    """Sum up what the window of a conversation is about to cut."""
+
+    name = "summarize"
+    queue = Queue.BACKGROUND
+
+    chore: RowNumber

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from schemas.ids import ConversationId, MessageId
+from schemas.ids import ConversationId, MessageId, OrgId
 from schemas.llm import SettledCall
 from schemas.memory import Asker, Passage
 from schemas.resources import OrganizationSpec
@@ -32,6 +32,10 @@ class Lesson:
     language: str
     heard: tuple[Heard, ...]
     known: tuple[str, ...] = ()
+
+    @property
+    def org(self) -> OrgId:
+        return self.asker.org
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,23 @@ KEPT_NAMES = {
 """Fields whose environment name is fixed by the contract, without our prefix."""
 
 
+NOT_READ = frozenset(
+    {
+        "max_conversation_per_user",
+        "max_turns_per_conversation",
+        "model_assistant",
+        "model_bulk",
+        "model_concierge",
+        "model_concierge_strong",
+        "model_draft",
+        "model_embeddings",
+        "model_parse",
+        "routing_dynamic",
+    }
+)
+"""Fields that are taken and change nothing yet: `doctor` names those that are set."""
+
+
 def _kept(field: str) -> AliasChoices:
     return AliasChoices(KEPT_NAMES[field], field)
 
@@ -128,6 +145,11 @@ class Settings(BaseSettings):
     org: str | None = Field(None, description="The organisation the command line names.")
     simulator: bool = Field(False, description="A simulator answers instead of a model; every surface says so.")
     instance: str | None = Field(None, max_length=64, description="Names this process on the leases it takes.")
+
+    @property
+    def set_in_vain(self) -> list[str]:
+        """The environment names of settings that are set and not read."""
+        return sorted(KEPT_NAMES[field] for field in self.model_fields_set & NOT_READ)
 
     @property
     def payment_provider(self) -> PaymentProvider:

@@ -88,7 +88,7 @@ def serving(handle: Callable[[BaseHTTPRequestHandler, str, bytes], Answer]) -> I
             self.end_headers()
             self.wfile.write(sent)
 
-        do_GET = do_POST = do_DELETE = answer  # noqa: N815  (the library's names)
+        do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815  (the library's names)
 
         def log_message(self, *_: object) -> None:
             return

@@ -22,7 +22,7 @@ from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.clock import SystemClock
-from workers.bootstrap import App, Learns, NoLearning
+from workers.bootstrap import App, Learns, NoLearning, NoSumming, Sums
 from workers.runtime.leases import Leases
 
 SILENT = Silence(SilenceReason.NOTHING_TO_ANSWER)
@@ -253,6 +253,7 @@ def an_app(
     recordings: ScriptedSpeech | None = None,
     learning: Learns | None = None,
     links: ScriptedLinks | None = None,
+    summing: Sums | None = None,
 ) -> App:
     kept = storage or MemoryStorage()
     return App(
@@ -265,5 +266,6 @@ def an_app(
         courier=MemoryCourier(),
         leases=Leases(kept.renew, renew_seconds),
         learning=learning or NoLearning(),
+        summing=summing or NoSumming(),
         links=links or ScriptedLinks(),
     )

@@ -1,7 +1,7 @@
 """A conversation that goes on: every reply of the pipeline becomes part of what the next run reads."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -36,6 +36,9 @@ class Talk:
     now: datetime = NOON
     plan: str | None = None
     runs: int = 0
+    brisk: bool = False
+    cut: Callable[[int], int] = lambda count: first_kept(range(1, count + 1))
+    """From the number of messages to the position where the window begins."""
 
     async def hear(self, *texts: str, gap: timedelta = timedelta(minutes=1)) -> Decision:
         """The contact writes; the pipeline answers; the answer is delivered."""
@@ -43,7 +46,7 @@ class Talk:
         for text in texts:
             self._add(text, Author.CONTACT)
         self.runs += 1
-        start = first_kept(range(1, len(self.turns) + 1))
+        start = self.cut(len(self.turns))
         case = a_case(
             turns=self.turns[start - 1 :],
             now=self.now,
@@ -51,6 +54,7 @@ class Talk:
             sent_texts=tuple(turn.text for turn in self.turns if turn.author is Author.AI),
             **self.case,
         )
+        case = replace(case, persona=replace(case.persona, brisk=self.brisk))
         keep = MemoryKeep(RunId(self.runs))
         decision = await self.pipeline.run(case, replace(a_resume(), run=keep.run), keep)
         if isinstance(decision, Reply):

@@ -11,6 +11,7 @@ from pipelines.delivery.speech import Recordings
 from pipelines.llm.models import Routes, routes_of
 from pipelines.llm.ramp import OpenGate
 from pipelines.memory.learning import Learning, Reserve
+from pipelines.memory.summary import Summing
 from pipelines.ports import (
     Catalogue,
     Channel,
@@ -28,12 +29,13 @@ from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
 from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Queue
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Queue, Summarize
 from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation
 from schemas.payments import Link, LinkFailed, Offering, Order
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
+from schemas.summaries import Folding, Summed
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
@@ -73,6 +75,9 @@ class Storage(Protocol):
     async def claim_lesson(self, hint: Learn) -> Lesson | None: ...
     async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None: ...
     async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int: ...
+    async def claim_summary(self, hint: Summarize) -> Folding | None: ...
+    async def reserve_summary(self, folding: Folding, reservation: Reservation) -> None: ...
+    async def end_summary(self, folding: Folding, summed: Summed | NotLearnt | None) -> None: ...
     async def claim_delivery(self, hint: Deliver) -> Posting | None: ...
     async def settle(self, posting: Posting, posted: Posted) -> None: ...
     async def renew(
@@ -92,6 +97,12 @@ class Learns(Protocol):
     """Finds what is worth remembering. `reserve` sets money aside before a model is asked."""
 
     async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt: ...
+
+
+class Sums(Protocol):
+    """Sums up what was said. `reserve` sets money aside before a model is asked."""
+
+    async def run(self, folding: Folding, reserve: Reserve) -> Summed | NotLearnt: ...
 
 
 class Speaks(Protocol):
@@ -123,6 +134,7 @@ class App:
     links: PaymentLinks = field(default_factory=lambda: NoLinks())
     apart: Apart | None = None
     learning: Learns = field(default_factory=lambda: NoLearning())
+    summing: Sums = field(default_factory=lambda: NoSumming())
 
 
 class NoLinks:
@@ -136,6 +148,13 @@ class NoLearning:
     """A process that does not work in the background."""
 
     async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt:
+        raise RuntimeError("this process does not take the background queue")
+
+
+class NoSumming:
+    """A process that does not work in the background."""
+
+    async def run(self, folding: Folding, reserve: Reserve) -> Summed | NotLearnt:
         raise RuntimeError("this process does not take the background queue")
 
 
@@ -165,15 +184,18 @@ def replies_for(
     return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate(), memory, catalogue, shop)
 
 
-def learning_for(settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder) -> Learns:
+def chores_for(settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder) -> tuple[Learns, Sums]:
     """Raises SettingsRefused as `replies_for` does."""
     if Queue.BACKGROUND not in queues:
-        return NoLearning()
+        return NoLearning(), NoSumming()
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
     routes = Routes(routes_of(settings), frozenset(llm.models))
-    return Learning(clock, llm.models, llm.prices, routes, embedder, settings)
+    return (
+        Learning(clock, llm.models, llm.prices, routes, embedder, settings),
+        Summing(clock, llm.models, llm.prices, routes, settings),
+    )
 
 
 def load_embeddings(queues: Collection[Queue]) -> None:
@@ -239,7 +261,7 @@ async def build_app(
         stack.callback(embedder.close)
         memory, catalogue = StoredMemory(database, embedder), StoredCatalogue(database, embedder)
         replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database))
-        learning = learning_for(settings, clock, queues, embedder)
+        learning, summing = chores_for(settings, clock, queues, embedder)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
@@ -247,4 +269,6 @@ async def build_app(
         stack.callback(renewing.cancel)
         apart = None if alone else OwnProcesses(instance, storage)
         channel = WithInbox(webhooks)
-        yield App(settings, clock, storage, replies, recordings, channel, courier, leases, links, apart, learning)
+        yield App(
+            settings, clock, storage, replies, recordings, channel, courier, leases, links, apart, learning, summing
+        )

@@ -6,12 +6,13 @@ from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pipelines.autoreply.context import is_shown, stamped
+from pipelines.autoreply.context import before_window, stamped, window_of
 from pipelines.autoreply.prompts import chain
 from pipelines.autoreply.prompts.moment import context_block
 from pipelines.autoreply.prompts.persona import organisation_block, persona_block
 from pipelines.llm.history import ASSISTANT, USER, joined, well_formed
-from pipelines.llm.layout import marked_system
+from pipelines.llm.layout import lifetime, marked_system
+from pipelines.memory.window import shortened
 from schemas.agent import AgentParameters
 from schemas.conversation import Author, Case
 from schemas.ids import CallId
@@ -34,7 +35,7 @@ class ChainPrompt:
         told = strategy.model_copy(update={"required": ()})
         texts = [chain.RULES, organisation_block(case.organization), persona_block(case.persona)]
         return cls(
-            marked_system(texts, caching=caching),
+            marked_system(texts, caching=caching, ttl=lifetime(brisk=case.persona.brisk)),
             plain_turns(case, zone),
             context_block(case, zone, told),
             limits.max_tokens_per_turn,
@@ -56,10 +57,9 @@ class ChainPrompt:
 
 def plain_turns(case: Case, zone: ZoneInfo) -> tuple[Message, ...]:
     """The window without tools: what we said is plain text here, as there are none to be skipped."""
-    shown = [turn for turn in case.turns if is_shown(turn)]
-    messages = []
-    for theirs, turns in groupby(shown, key=lambda turn: turn.author is Author.CONTACT):
-        texts = tuple(Text(stamped(turn, zone) if theirs else turn.text) for turn in turns)
+    messages = before_window(case)
+    for theirs, turns in groupby(window_of(case), key=lambda turn: turn.author is Author.CONTACT):
+        texts = tuple(Text(stamped(turn, zone) if theirs else shortened(turn.text)) for turn in turns)
         messages.append(Message(USER if theirs else ASSISTANT, texts))
     if messages and messages[-1].role == ASSISTANT:
         return well_formed(messages)[:-1]

@@ -4,6 +4,7 @@ Each message of the contact is one block. Each bubble of ours is the tool call t
 would teach the model to answer without its tools.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -11,13 +12,22 @@ from zoneinfo import ZoneInfo
 
 from pipelines.llm.history import ASSISTANT, OPENING, USER
 from pipelines.llm.layout import Kept
-from pipelines.memory.external import neutralised
+from pipelines.memory.external import Source, neutralised, wrapped
+from pipelines.memory.window import fitting, shortened
 from pipelines.text import is_blank, storable
 from schemas.conversation import Author, BubbleKind, Case, Turn
 from schemas.llm import Block, Message, Text, ToolResult, ToolUse
 
+SUMMARY = (
+    "[Summary] What was said before, in short. It was made by a program: where the messages say otherwise, they count."
+)
 SENT = "sent"
 SENT_BY_A_PERSON = "sent by a person"
+
+_OURS = re.compile(
+    r"([\n\r\v\f\x85\u2028\u2029]\s*)\[(?=\s*(?:\d{1,2}\s*:|notice|check|review|step|plan|summary))", re.I
+)
+"""What stands in front of a line that we write: a time, or the name of a notice."""
 
 _CALLS = {
     BubbleKind.TEXT: ("send_message", "text"),
@@ -29,11 +39,11 @@ _CALLS = {
 
 
 def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
-    """The window, ending with the newest message, and where the run before this one ended."""
-    messages: list[Message] = []
+    """What was said before the window, the window, ending with the newest message, and where the run before this one
+    ended."""
+    messages = before_window(case)
     previous, count = None, 0
-    shown = [turn for turn in case.turns if is_shown(turn)]
-    for ours, turns in groupby(shown, key=lambda turn: turn.author is not Author.CONTACT):
+    for ours, turns in groupby(window_of(case), key=is_ours):
         group = list(turns)
         if ours:
             messages += _our_calls(group) if messages else [Message(USER, (Text(OPENING),)), *_our_calls(group)]
@@ -43,6 +53,35 @@ def kept_messages(case: Case, zone: ZoneInfo) -> Kept:
         previous = count + answered[-1] if answered else previous
         messages.append(Message(USER, tuple(Text(stamped(turn, zone)) for turn in group)))
     return Kept(tuple(_joined(messages)), previous)
+
+
+def before_window(case: Case) -> list[Message]:
+    """The summary, written by a model from what others said: as any foreign text it is information alone."""
+    if case.summary is None:
+        return []
+    return [Message(USER, (Text(f"{SUMMARY}\n{wrapped(Source.MEMORY, case.summary)}"),))]
+
+
+def window_of(case: Case) -> list[Turn]:
+    """The turns that a prompt shows: of a conversation that is too long for one, the newest."""
+    shown = [turn for turn in case.turns if is_shown(turn)]
+    return shown[fitting([_length(turn) for turn in shown]) :] if shown else []
+
+
+def _length(turn: Turn) -> int:
+    return len(shortened(turn.text).encode("utf-8", "replace"))
+
+
+def overtaken(case: Case) -> tuple[Turn, ...]:
+    """What the contact waits for an answer to, in order, when a part of it stands before bubbles of ours: read from the
+    top, it looks answered. A reply that was pinned left behind it, or one that was called off had begun to leave."""
+    shown = window_of(case)
+    waiting = tuple(turn for turn in shown if turn.author is Author.CONTACT and not turn.answered)
+    return waiting if waiting and any(is_ours(turn) for turn in shown[shown.index(waiting[0]) :]) else ()
+
+
+def is_ours(turn: Turn) -> bool:
+    return turn.author is not Author.CONTACT
 
 
 def is_shown(turn: Turn) -> bool:
@@ -65,7 +104,7 @@ def _our_calls(group: list[Turn]) -> list[Message]:
 def _call_of(turn: Turn) -> tuple[str, dict[str, Any]]:
     """As the tool was called: what may be left out is left out."""
     name, field = _CALLS[turn.kind]
-    words = {field: storable(turn.text)}
+    words = {field: shortened(storable(turn.text))}
     if not turn.media:
         return name, words
     named: dict[str, Any] = {"media_id": turn.media[0]}
@@ -79,10 +118,12 @@ def _call_id(turn: Turn) -> str:
 
 
 def stamped(turn: Turn, zone: ZoneInfo) -> str:
-    """Attachments are named, not shown: an image in the prompt would be another prompt."""
-    parts = [turn.text] if not is_blank(turn.text) else []
+    """Attachments are named, not shown: an image in the prompt would be another prompt. A line that begins like one of
+    ours loses its bracket, as a false tag does: the only time is the one that is put here."""
+    parts = [shortened(turn.text)] if not is_blank(turn.text) else []
     parts += [f"({attachment.type} attached)" for attachment in turn.attachments]
-    return f"[{turn.at.astimezone(zone):%H:%M}] {neutralised(' '.join(parts))}"
+    said = _OURS.sub(r"\1(", neutralised(" ".join(parts)))
+    return f"[{turn.at.astimezone(zone):%H:%M}] {said}"
 
 
 def _joined(messages: list[Message]) -> Iterator[Message]:

@@ -40,8 +40,8 @@ class FreeLimit:
         return cls(limits.max_free_media, None if window is None else _duration(window), window or "")
 
     def left(self, received: Iterable[datetime], queued: int, now: datetime) -> int:
-        """How many more may be queued: `received` are the times at which free media left, `queued` those of this
-        reply."""
+        """How many more may be queued: `received` are the times at which free media left, `queued` counts those of
+        this reply and those that wait in others."""
         counted = sum(self.window is None or at > now - self.window for at in received)
         return max(0, self.most - counted - queued)
 
@@ -94,7 +94,7 @@ class Gallery:
 
     def free_left(self, queued: int, now: datetime) -> int:
         received = [fact.at for fact in self.history.of(Had.RECEIVED)]
-        return self.limit.left(received, queued, now)
+        return self.limit.left(received, self.history.waiting + queued, now)
 
     def bought(self, media: str) -> bool:
         return any(fact.media == media for fact in self.history.of(Had.BOUGHT))

@@ -16,11 +16,11 @@ from pipelines.autoreply.prompts.persona import organisation_block, persona_bloc
 from pipelines.autoreply.strategy.tools import lacking, reminder
 from pipelines.autoreply.tools import palette
 from pipelines.llm.history import well_formed
-from pipelines.llm.layout import Kept, marked_messages, marked_system, sorted_tools
+from pipelines.llm.layout import Kept, lifetime, marked_messages, marked_system, sorted_tools
 from schemas.agent import AgentParameters
 from schemas.conversation import Case
 from schemas.ids import CallId
-from schemas.llm import Message, Model, ModelRequest, Task, Text, ToolSpec
+from schemas.llm import Message, Model, ModelRequest, Task, Text, ToolSpec, Ttl
 from schemas.strategy import NO_STRATEGY, Resolved
 
 
@@ -33,18 +33,21 @@ class ReplyPrompt:
     moment: str
     max_tokens: int
     caching: bool
+    ttl: Ttl
 
     @classmethod
     def of(
         cls, case: Case, zone: ZoneInfo, limits: AgentParameters, *, caching: bool, strategy: Resolved = NO_STRATEGY
     ) -> "ReplyPrompt":
         texts = [product.RULES, organisation_block(case.organization), persona_block(case.persona)]
+        ttl = lifetime(brisk=case.persona.brisk)
         return cls(
-            marked_system(texts, caching=caching),
+            marked_system(texts, caching=caching, ttl=ttl),
             kept_messages(case, zone),
             context_block(case, zone, strategy),
             limits.max_tokens_per_turn,
             caching,
+            ttl,
         )
 
     def request(self, call: CallId, model: Model, run: Sequence[Message], tools: tuple[ToolSpec, ...]) -> ModelRequest:
@@ -54,7 +57,7 @@ class ReplyPrompt:
             task=Task.REPLY,
             model=model,
             system=self.system,
-            messages=marked_messages(self.kept, well_formed(run), caching=self.caching),
+            messages=marked_messages(self.kept, well_formed(run), caching=self.caching, ttl=self.ttl),
             max_tokens=self.max_tokens,
             tools=sorted_tools(tools),
         )

@@ -12,6 +12,7 @@ from pipelines.autoreply.issues import Issue, Severity
 from pipelines.autoreply.language import in_another, wanted
 from pipelines.autoreply.prompts import chain, product
 from pipelines.autoreply.prompts.persona import language_name
+from pipelines.memory.external import neutralised
 from schemas.conversation import Case
 from schemas.decisions import Bubble
 from schemas.resources import PersonaSpec
@@ -105,9 +106,10 @@ def read_verdict(text: str, candidates: int) -> Verdict | None:
 
 
 def feedback(verdict: Verdict, bubbles: Sequence[Bubble]) -> str:
-    """What the agent is told, as a user turn. The queue is empty by then."""
+    """What the agent is told, as a user turn. The queue is empty by then. The reviewer may quote what it read."""
     lines = [f"[Review] The reply was checked before sending and has {len(verdict.issues)} issues:"]
     for issue in verdict.issues:
-        lines.append(f"- candidate {issue.candidate} ({bubbles[issue.candidate].text[:60]!r}): {issue.feedback}")
+        quoted = f"- candidate {issue.candidate} ({bubbles[issue.candidate].text[:60]!r}): {issue.feedback}"
+        lines.append(neutralised(quoted))
     lines.append("The queue was emptied. Queue the whole corrected reply again, then end your turn.")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.llm.history import joined
+from pipelines.text import storable
 from schemas.llm import Block, Message, Raw, Text, ToolResult, ToolSpec, ToolUse, Ttl
 
 LOOK_BACK = 15
@@ -15,6 +16,12 @@ LOOK_BACK = 15
 
 KEPT = Ttl.ONE_HOUR
 TAIL = Ttl.FIVE_MINUTES
+
+
+def lifetime(*, brisk: bool) -> Ttl:
+    """How long what stays is kept: five minutes cost 1.25 times the input price to write and an hour twice, so where
+    most of the talk is brisk the shorter one is cheaper. One for a whole persona: all its contacts share the system."""
+    return Ttl.FIVE_MINUTES if brisk else KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +40,27 @@ def sorted_tools(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
     return tuple(sorted(tools, key=lambda tool: tool.name))
 
 
-def marked_system(blocks: Sequence[str], *, caching: bool) -> tuple[Text, ...]:
+def marked_system(blocks: Sequence[str], *, caching: bool, ttl: Ttl = KEPT) -> tuple[Text, ...]:
     """The system texts, empty ones left out, the last one marked."""
-    kept = [Text(text) for text in blocks if text.strip()]
+    kept = [Text(text) for text in map(storable, blocks) if text.strip()]
     if caching and kept:
-        kept[-1] = replace(kept[-1], cache=KEPT)
+        kept[-1] = replace(kept[-1], cache=ttl)
     return tuple(kept)
 
 
-def marked_messages(kept: Kept, run: Sequence[Message], *, caching: bool) -> tuple[Message, ...]:
-    """The kept messages, then this run's own, both well formed: marked on the last kept block and the very last."""
+def marked_messages(kept: Kept, run: Sequence[Message], *, caching: bool, ttl: Ttl = KEPT) -> tuple[Message, ...]:
+    """The kept messages, then this run's own, both well formed: marked on the last kept block and the very last.
+
+    `ttl` is that of the system: a longer one may not stand behind a shorter one."""
     if not caching:
         return joined(kept.messages, run)
     blocks = [block for message in kept.messages for block in message.blocks]
     marks: dict[int, Ttl] = {}
     if blocks:
-        marks[len(blocks) - 1] = KEPT
+        marks[len(blocks) - 1] = ttl
         previous = kept.previous
         if previous is not None and positions(blocks[previous + 1 :]) > LOOK_BACK:
-            marks[previous] = KEPT
+            marks[previous] = ttl
     return joined(_with_marks(kept.messages, marks), _tail_marked(run) if run else ())
 
 

@@ -108,7 +108,7 @@ class Learning:
         try:
             answer = await self.models[model.provider].ask(request, began + self.settings.llm.timeout_seconds)
         except ModelFailure as failure:
-            return _failed(failure, held, round((self.clock.monotonic() - began) * 1000))
+            return failed_call(failure, held, round((self.clock.monotonic() - began) * 1000))
         settled = purse.settle(request.call, request.task, answer)
         said = _read(answer, lesson.heard)
         if said is None:
@@ -172,7 +172,8 @@ def _may_be_kept(fact: str) -> bool:
     return 0 < len(fact) <= LONGEST_FACT and not _UNWANTED.search(fact) and neutralised(fact) == fact
 
 
-def _failed(failure: ModelFailure, held: Reservation, milliseconds: int) -> NotLearnt:
+def failed_call(failure: ModelFailure, held: Reservation, milliseconds: int) -> NotLearnt:
+    """A chore's call that the model did not answer."""
     unknown = failure.kind.cost_unknown
     call = SettledCall(
         call=held.call,

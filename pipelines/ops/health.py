@@ -24,7 +24,14 @@ def findings(checkup: Checkup) -> list[Finding]:
         _storage(checkup),
         *_memory(checkup),
         *_given_up(checkup.server),
+        *_settings(checkup),
     ]
+
+
+def _settings(checkup: Checkup) -> Iterator[Finding]:
+    if checkup.set_in_vain:
+        sentence = f"set, and read by nothing in this version: {', '.join(checkup.set_in_vain)}"
+        yield _warn("settings", sentence, "leave them out, or know that they change nothing")
 
 
 def all_well(found: list[Finding]) -> bool:
@@ -153,12 +160,23 @@ def _rate_limits(server: ServerHealth | None) -> Iterator[Finding]:
 def _prompt(prompt: PromptHealth | None) -> Iterator[Finding]:
     if prompt is None:
         return
-    measured = f"about {prompt.tokens} tokens, {prompt.model} caches from {prompt.minimum}"
-    if prompt.tokens < prompt.minimum:
-        sentence = f"the prompt of persona {prompt.persona} is too short to be cached: {measured}"
-        yield _warn("prompt", sentence, "write more into its instructions, or ask a model with a lower minimum")
+    parts = ", ".join(f"{name} {tokens}" for name, tokens in prompt.segments.items())
+    measured = f"about {prompt.tokens} tokens ({parts}), {prompt.model} caches from {prompt.minimum}"
+    if prompt.missing:
+        sentence = f"the prompt of persona {prompt.persona} is too short to be cached: {measured}{_price_of_it(prompt)}"
+        to_do = f"write some {prompt.missing} tokens more into its instructions, or ask a model with a lower minimum"
+        yield _warn("prompt", sentence, to_do)
     else:
         yield _ok("prompt", f"the shortest prompt prefix is cached ({prompt.persona}): {measured}")
+
+
+def _price_of_it(prompt: PromptHealth) -> str:
+    if prompt.read_short is None or prompt.read_filled is None:
+        return f"; {prompt.missing} are missing"
+    return (
+        f"; {prompt.missing} are missing. A thousand model calls pay ${prompt.read_short:.2f} for it in full, "
+        f"filled up they would read it for ${prompt.read_filled:.2f}"
+    )
 
 
 def _storage(checkup: Checkup) -> Finding:

@@ -16,7 +16,7 @@ from schemas.tables.people import (
 from schemas.tables.rights import DoomedFileRow, ErasureRow, RetentionPassRow
 from schemas.tables.strategy import IntentRow, RuleRow
 from schemas.tables.sums import TallyRow, TotalRow
-from schemas.tables.talk import ConversationRow, MessageRow
+from schemas.tables.talk import ConversationRow, MessageRow, SummaryRow
 from schemas.tables.work import ChoreRow, JobEventRow, JobRow, LedgerRow, RunRow, RunStepRow
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "RunRow",
     "RunStepRow",
     "ShownMediaRow",
+    "SummaryRow",
     "Table",
     "TallyRow",
     "TotalRow",

@@ -37,6 +37,7 @@ class ConversationRow(Table):
     __table_args__ = (
         UniqueConstraint("org_id", "name"),
         Index(None, "contact_id"),
+        Index("conversations_persona", "persona_id", "id"),
         Index("conversations_follow_up_at", "follow_up_at", postgresql_where=sql("follow_up_at IS NOT NULL")),
     )
 
@@ -74,3 +75,16 @@ class MessageRow(Table):
         UniqueConstraint("conversation_id", "position"),
         Index("messages_candidate_id", "candidate_id", unique=True, postgresql_where=sql("candidate_id IS NOT NULL")),
     )
+
+
+class SummaryRow(Table):
+    """What was said before position `until`, in a few sentences. It is never rewritten: the prompts of a conversation
+    begin with it. `usable_from`: the first position at which a window may begin with it."""
+
+    __tablename__ = "summaries"
+
+    conversation_id: Mapped[Ref] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True)
+    until: Mapped[int] = mapped_column(primary_key=True)
+    usable_from: Mapped[int]
+    text: Mapped[Str]
+    created_at: Mapped[Stamp]

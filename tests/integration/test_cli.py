@@ -155,7 +155,7 @@ def test_the_only_organisation_needs_no_name(shell: Shell, gateway: FakeGateway)
 def test_one_of_two_organisations_must_be_named(shell: Shell, gateway: FakeGateway) -> None:
     which = problem("AR-422", "name the organisation in X-Organization", organizations=["demo", "hotel"])
     gateway.answers["POST /v1/jobs/job_7/approve"] = (422, which)
-    line = "replique: AR-422 name the organisation in X-Organization; organisations: demo, hotel (--org)\n"
+    line = "replique: AR-422 name the organisation in --org; organisations: demo, hotel (--org)\n"
     assert shell("jobs", "approve", "job_7") == (1, "", line)
 
 
@@ -184,9 +184,9 @@ def test_a_cancel_tells_what_became_of_each_bubble(shell: Shell, gateway: FakeGa
 
 
 def test_a_call_that_comes_too_late_fails(shell: Shell, gateway: FakeGateway) -> None:
-    late = problem("AR-409", "too late: found it sent", state="sent", by=None, at=None)
+    late = problem("AR-409", "too late: it is sent", state="sent", by=None, at=None)
     gateway.answers["POST /v1/jobs/job_7/cancel"] = (409, late)
-    assert shell("jobs", "cancel", "job_7") == (1, "", "replique: AR-409 too late: found it sent\n")
+    assert shell("jobs", "cancel", "job_7") == (1, "", "replique: AR-409 too late: it is sent\n")
 
 
 def test_what_must_be_answered_for_is_read_out(shell: Shell, gateway: FakeGateway) -> None:

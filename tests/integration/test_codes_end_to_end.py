@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.errors import Code
+from tests.builders_media import a_document
 from tests.scripts import bubbles, call, done
 from tests.stack import Stack, Talk, wait_until
 from workers.simulator.control import SimulatorControl
@@ -31,8 +32,8 @@ SHOWN = {
     Code.TIMEOUT: "test_guards_end_to_end.py",
     Code.DELIVERY: HERE.name,
     Code.SPEECH: HERE.name,
-    Code.PAYMENT_LINK: "test_transitions_payment.py",
-    Code.MEDIA: "test_transitions_media.py",
+    Code.PAYMENT_LINK: HERE.name,
+    Code.MEDIA: HERE.name,
     Code.QUEUE_MESSAGE: "test_processes.py",
     Code.POISON: "test_poison.py",
 }
@@ -41,13 +42,14 @@ CONSENT = {"owner": "Maya D.", "given_at": "2026-11-01T10:00:00+01:00", "proof":
 
 @dataclass(frozen=True)
 class Story:
-    """`ready` is what a person may still send."""
+    """`meanwhile` happens while the reply waits in its window; `ready` is what a person may still send."""
 
     says: str = "salut"
     answers: tuple[dict[str, Any], ...] = ()
     persona: dict[str, Any] | None = None
     organization: dict[str, Any] | None = None
     set_up: Callable[[Talk], None] = lambda talk: None
+    meanwhile: Callable[[Talk], None] | None = None
     state: str = "failed"
     reason: str | None = None
     ready: int = 0
@@ -55,6 +57,11 @@ class Story:
 
 def refuse(talk: Talk) -> None:
     talk.stack.receiver.answers[talk.name] = [400]
+
+
+def on_the_shelf(**fields: Any) -> Callable[[Talk], None]:
+    document = a_document("v-1", type="video", description="la plage", **fields)
+    return lambda talk: talk.call("POST", "/v1/apply", json={"resources": [document]}, status=200)
 
 
 STORIES = {
@@ -67,6 +74,28 @@ STORIES = {
     Code.SAFETY_STOP: Story(says="j'ai 15 ans", reason="minor_signal"),
     Code.DELIVERY: Story(
         answers=(bubbles("Un.", "Deux."), done()), set_up=refuse, reason="the receiver answered 400", ready=1
+    ),
+    Code.PAYMENT_LINK: Story(
+        answers=({"calls": [call("send_payment", media_ids=["v-1"], message="Pour toi")]}, done()),
+        persona={"control_window_seconds": 1},
+        set_up=on_the_shelf(price="10.00"),
+        meanwhile=on_the_shelf(price=None),
+        state="held",
+        reason="The media 'v-1' is free, there is nothing to pay. Use send_image.",
+        ready=1,
+    ),
+    Code.MEDIA: Story(
+        answers=(
+            {"calls": [call("get_media", kind="free")]},
+            {"calls": [call("send_image", media_id="v-1"), call("send_message", text="Voilà.")]},
+            done(),
+        ),
+        persona={"control_window_seconds": 1},
+        set_up=on_the_shelf(price=None),
+        meanwhile=on_the_shelf(price=None, consent_record=None),
+        state="held",
+        reason="the media 'v-1' has no consent record",
+        ready=2,
     ),
     Code.SPEECH: Story(
         answers=({"calls": [call("send_vocal", text="Bonne nuit.")]}, done()),
@@ -88,6 +117,9 @@ async def test_a_job_ends_with_its_code_and_a_person_is_told(stack: Stack, model
         await model.script(*story.answers, match=talk.marker, task="reply")
 
     number = talk.say(story.says)["job"]
+    if story.meanwhile is not None:
+        talk.reaches(number, "held", seconds=60)
+        story.meanwhile(talk)
     raised = wait_until(lambda: stack.receiver.of(talk.name, "attention.raised"), 30, "attention.raised")
     job = talk.reaches(number, story.state)
 
@@ -98,11 +130,13 @@ async def test_a_job_ends_with_its_code_and_a_person_is_told(stack: Stack, model
 
 
 def test_every_code_of_a_job_is_shown_by_a_test_through_the_queue() -> None:
+    """That takes processes: the fixture `stack`."""
     tests = {code: (HERE.parent / name).read_text(encoding="utf-8") for code, name in SHOWN.items()}
 
     assert set(Code) == {*OF_HTTP, *NOWHERE_YET, *SHOWN}
     assert {code for code, name in SHOWN.items() if name == HERE.name} == set(STORIES)
     assert [code for code, text in tests.items() if code not in STORIES and code.value not in text] == []
+    assert [SHOWN[code] for code, text in tests.items() if "from tests.stack import" not in text] == []
 
 
 def test_what_is_said_to_be_nowhere_is_nowhere() -> None:

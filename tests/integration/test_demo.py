@@ -19,13 +19,23 @@ def test_the_demo_shows_what_it_promises(tmp_path: Path) -> None:
     said = done.stdout
     assert (done.returncode, done.stderr) == (0, "")
     assert re.findall(r"^== (.{9})", said, re.M) == [
-        "Replique ", "1. Three ", "2. One mo", "3. Asked ", "4. An ope", "5. The co", "6. Kill t", "All of it",
+        "Replique ", "1. Three ", "2. One mo", "3. Asked ", "4. Asked ", "5. He wan", "6. He pay", "7. The si",
+        "8. An ope", "9. The co", "10. Kill ", "All of it",
     ]  # fmt: skip
-    assert re.findall(r"^job_(\d) is (sent|superseded)", said, re.M) == [
-        ("1", "sent"), ("2", "sent"), ("3", "sent"), ("4", "sent"), ("5", "superseded"), ("6", "sent"), ("7", "sent"),
-    ]  # fmt: skip
+    ends = re.findall(r"^job_(\d+) is (sent|superseded)", said, re.M)
+    assert ends == [(str(n), "superseded" if n == 9 else "sent") for n in range(1, 12)]
+    assert re.search(r"^Maya \(photo sommet\): .*\n  at https://cdn.example/sommet.jpg$", said, re.M)
+    assert re.search(r"^    rule wants-to-buy applied\n    must use: send_payment$", said, re.M)
+    assert re.search(r"^Maya \(offer of traversee for 12.50 EUR\): .*\n  pay at http://127\.0\.0\.1:\d+/", said, re.M)
+    assert "“TEST: aucun argent ne circule ici · no money moves here”" in said
+    assert said.count("Léo presses the button: HTTP 200") == 2
+    assert re.findall(r"^Maya \(video (\w+)\)$", said, re.M) == ["traversee"]
+    assert re.findall(r"^your app hears: (\S+) pay_1$", said, re.M) == ["payment.delivered"]
+    assert re.findall(r"^  review: (\w+)$", said, re.M).count("errors") == 1
+    assert re.search(r"^    error in bubble 0, invented_price: '389 €'", said, re.M)
+    assert not re.search(r"^Maya.*389", said, re.M)
     assert re.search(r"^Maya: Un sac de 30 litres suffit", said, re.M)
-    assert len(re.findall(r"^  \d+\.\d s of speech, \d+ kB: \S+\.ogg$", said, re.M)) == 1
+    assert len(re.findall(r"^  → \d+\.\d s of speech, \d+ kB, removed .*: \S+\.ogg$", said, re.M)) == 1
     assert len(re.findall(r"^notice: ", said, re.M)) == 1
     webhooks = re.findall(r"^  webhook (\S+) message.send, signature verified", said, re.M)
     assert len(webhooks) == len(set(webhooks)) >= 4

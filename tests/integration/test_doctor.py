@@ -1,6 +1,7 @@
 """`doctor` on real servers: what it finds in an installation, and how the command exits."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,12 @@ async def examined(
         meanwhile()
         answer = (await gateway.call("GET", "/v1/doctor", key=await gateway.key("ops"))).json()
     return {finding["check"]: (finding["level"], finding["sentence"]) for finding in answer["findings"]}
+
+
+async def test_a_setting_that_nothing_reads_is_named(database_url: str) -> None:
+    found = await examined(database_url, AI_MODEL_ASSISTANT="claude-sonnet-5-5", AI_MODEL_REPLY="claude-haiku-5-5")
+
+    assert found["settings"] == ("warning", "set, and read by nothing in this version: AI_MODEL_ASSISTANT")
 
 
 async def test_an_installation_is_looked_at(database_url: str, redis_url: str, tmp_path: Path) -> None:
@@ -63,6 +70,18 @@ async def test_an_installation_is_looked_at(database_url: str, redis_url: str, t
     assert found["webhooks"][1].endswith(": mute")
     assert found["model reply"][1] == "task reply asks anthropic:claude-haiku-5-5"
     assert [path for path in (tmp_path / "files").rglob("*") if path.is_file()] == []
+
+
+async def test_a_prompt_under_its_models_minimum_is_told_by_segment_with_the_price_of_it(database_url: str) -> None:
+    found = await examined(database_url, ANTHROPIC_API_KEY="sk-x", AI_MODEL_REPLY="claude-haiku-4-5")
+
+    level, sentence = found["prompt"]
+    told = re.search(r"about (\d+) tokens \(tools (\d+), product (\d+), organisation (\d+), persona (\d+)\)", sentence)
+    assert told is not None
+    whole, *parts = map(int, told.groups())
+    assert (level, sum(parts)) == ("warning", whole)
+    assert f"caches from 4096; {4_096 - whole} are missing" in sentence
+    assert f"pay ${whole / 1_000:.2f} for it in full, filled up they would read it for $0.41" in sentence
 
 
 async def test_without_redis_key_and_files_it_says_so(database_url: str, tmp_path: Path) -> None:

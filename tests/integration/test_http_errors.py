@@ -75,6 +75,7 @@ async def test_the_router_answers_problems_too(database_url: str) -> None:
         head = await gateway.call("DELETE", "/v1/keys")
 
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "AR-404")
+    assert (nowhere.json()["title"], nowhere.json()["detail"]) == ("not found", "no such route")
     assert slash.status_code == 404
     assert (put.status_code, put.json()["code"], put.headers["allow"]) == (405, "AR-405", "DELETE, PATCH")
     assert (head.status_code, head.headers["allow"]) == (405, "GET, POST")

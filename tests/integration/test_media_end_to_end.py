@@ -86,6 +86,25 @@ async def test_without_a_window_the_whole_history_counts(stack: Stack, model: Si
     assert tool(later, "send_image") == [(True, USED_UP.format(over="in all"))]
 
 
+async def test_photos_that_wait_in_another_conversation_of_the_contact_count(
+    stack: Stack, model: SimulatorControl
+) -> None:
+    talk = stack.organization(control_window_seconds=60)
+    shelf(talk)
+    other, contact = talk.another(), {"id": f"fan-{talk.name}"}
+    await model.script(look(), images(*PHOTOS[:4]), done(), match=talk.marker, task="reply")
+    waiting = talk.reaches(talk.say("des photos stp")["job"], "held", seconds=60)
+    words = {"calls": [call("send_message", text="Plus tard !")]}
+    await model.script(look(), images("ph-5"), words, done(), match=other.marker, task="reply")
+    full = other.reaches(other.say("et ici ?", contact=contact)["job"], "held")
+    talk.call("POST", f"/v1/jobs/{waiting['id']}/cancel", status=200)
+    await model.script(images("ph-5"), done(), match=other.marker, task="reply")
+    free = other.reaches(other.say("allez", contact=contact)["job"], "held")
+
+    assert tool(full, "send_image") == [(True, USED_UP.format(over="in 24h"))]
+    assert tool(free, "send_image") == [(False, "Queued as candidate 0.")]
+
+
 async def test_what_is_for_sale_or_was_never_shown_is_refused(stack: Stack, model: SimulatorControl) -> None:
     talk = stack.organization()
     shelf(talk, a_document("v-1", "12", type="video"), a_document("ph-1"), a_document("ph-2"))

@@ -147,6 +147,30 @@ async def test_new_message_in_the_window_recalls_the_reply(stack: Stack, model: 
     assert talk.texts() == ["Frais."]
 
 
+async def test_what_comes_behind_a_reply_that_stands_is_answered_although_our_bubbles_stand_last(
+    stack: Stack, model: SimulatorControl
+) -> None:
+    talk = stack.organization(control_window_seconds=30)
+    for n in range(4):
+        pinned = talk.say(f"ça va ? {n}")["job"]
+        talk.reaches(pinned, "held")
+    behind = talk.say("je pense à la montagne")["job"]
+    talk.call("POST", f"/v1/jobs/{pinned}/approve", status=200)
+    talk.ended(pinned)
+    successor = talk.jobs()[-1]["id"]
+    talk.reaches(successor, "held")
+    talk.call("POST", f"/v1/jobs/{successor}/approve", status=200)
+    job = talk.ended(successor)
+
+    assert (behind, successor != pinned, job["code"]) == (pinned, True, None)
+    shown = talk.call("GET", f"/v1/conversations/{talk.name}")["messages"]
+    assert [m["author"] for m in shown][4:7] == ["contact", "ai", "ai"], "it stands before our bubbles"
+    first = next(seen for seen in await heard(model, talk.marker) if "still wait for a reply" in seen.body)
+    waiting = next(text for text in contact_texts(first).split("<run_context>")[1:])
+    assert "je pense à la montagne" in waiting
+    assert "ça va ?" not in waiting
+
+
 async def test_refusing_receiver_gets_the_same_id_again_and_the_order_holds(
     stack: Stack, model: SimulatorControl
 ) -> None:

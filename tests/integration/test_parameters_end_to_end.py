@@ -1,15 +1,17 @@
 """Each parameter of the agent: changed between two runs of one conversation, and the second obeys without a restart."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pipelines.autoreply.tools import TOOLS
 from schemas.resources import AgentOverrides
 from tests import servers
 from tests.builders_face import a_gateway
+from tests.builders_media import a_document, an_album
+from tests.integration.test_media_end_to_end import dated_back
 from tests.scripts import bubbles, call, done, heard
 from tests.simulator import RunningSimulator
 from tests.stack import COMMAND, Stack, Talk, clean_environment, running_stack
@@ -44,6 +46,28 @@ def ended(job: Any) -> Any:
     return job["state"] if job["code"] is None else job["code"]
 
 
+def look_for_the_beach(limit: int) -> dict[str, Any]:
+    return {"calls": [call("get_media", kind="free", query="la plage au soleil", limit=limit)]}
+
+
+def shows(*media: str) -> dict[str, Any]:
+    return {"calls": [call("send_image", media_id=name) for name in media]}
+
+
+def refusals(job: Any) -> list[str]:
+    return [item["reason"] for item in job["trace"] if item.get("refused")]
+
+
+def first_found(job: Any) -> str:
+    """The album of what the last lookup answers first."""
+    (*_, last) = [item["result"] for item in job["trace"] if item.get("tool") == "get_media"]
+    return re.findall(r'"album": "(\w+)"', last)[0]
+
+
+USED_UP = (
+    "{most} free photos and videos {over} are the most for this contact, and that is reached. Send no more free ones: "
+    "offer paid content instead, with get_media (kind paid) and send_payment. The bubble was not queued."
+)
 OBEYED: dict[str, tuple[str, Any, tuple[Turns, Turns], tuple[Turns, Turns], Callable[[Any], Any], tuple[Any, Any]]] = {
     # parameter: level, value, what the agent says in each run, what the reviewer says, what is looked at, in each run
     "Enable": (
@@ -100,9 +124,52 @@ OBEYED: dict[str, tuple[str, Any, tuple[Turns, Turns], tuple[Turns, Turns], Call
             (1, "the review is switched off (UseRedactionValidation): honesty alone is checked"),
         ),
     ),
+    "PreferAlbumContinuity": (
+        "organization",
+        False,
+        (
+            [look_for_the_beach(8), shows("a-1"), look_for_the_beach(7), done()],
+            [look_for_the_beach(8), shows("a-2"), done()],
+        ),
+        ([], []),
+        first_found,
+        ("a", "b"),
+    ),
+    "MAX_FREE_MEDIA": (
+        "persona",
+        1,
+        ([look_for_the_beach(8), shows("a-1", "a-2"), done()], [shows("a-3"), *says("Plus de photos.")]),
+        ([], []),
+        refusals,
+        ([], [USED_UP.format(most=1, over="in 24h")]),
+    ),
+    "MAX_FREE_MEDIA_WINDOW": (
+        "organization",
+        "",
+        ([look_for_the_beach(8), shows("a-1", "a-2", "a-3", "b-1"), done()], [shows("b-2"), *says("Plus de photos.")]),
+        ([], []),
+        refusals,
+        ([], [USED_UP.format(most=4, over="in all")]),
+    ),
 }
-SOLD = {"HardRemoveDisabledTools", "PreferAlbumContinuity", "MAX_FREE_MEDIA", "MAX_FREE_MEDIA_WINDOW"}
-"""Of the tools that show and sell media: `pipelines/autoreply/tools` and their own tests."""
+
+
+def albums() -> list[dict[str, Any]]:
+    """The album `b` fits better what is asked for; of `a` the contact has had something."""
+    names = {"a": ("a-1", "a-2", "a-3"), "b": ("b-1", "b-2")}
+    media = [
+        a_document(name, album=album, description="la plage au soleil" if album == "b" else "un mur gris")
+        for album, items in names.items()
+        for name in items
+    ]
+    return [an_album("a"), an_album("b"), *media]
+
+
+SHELVED: dict[str, list[dict[str, Any]]] = {
+    "PreferAlbumContinuity": albums(),
+    "MAX_FREE_MEDIA": albums(),
+    "MAX_FREE_MEDIA_WINDOW": albums(),
+}
 
 
 def change(talk: Talk, level: str, agent: dict[str, Any]) -> None:
@@ -111,37 +178,52 @@ def change(talk: Talk, level: str, agent: dict[str, Any]) -> None:
 
 
 def test_no_parameter_is_forgotten() -> None:
-    assert set(AgentOverrides.model_fields) == {*OBEYED, *SOLD}
+    assert set(AgentOverrides.model_fields) == {*OBEYED, "HardRemoveDisabledTools"}
 
 
 @pytest.mark.parametrize("parameter", OBEYED)
 async def test_the_second_run_obeys(stack: Stack, model: SimulatorControl, parameter: str) -> None:
     level, value, agent_says, reviewer_says, look, expected = OBEYED[parameter]
     talk = stack.organization()
+    if parameter in SHELVED:
+        talk.call("POST", "/v1/apply", json={"resources": SHELVED[parameter]}, status=200)
     seen = []
     for n in (0, 1):
         if reviewer_says[n]:
             await model.script(*reviewer_says[n], match=talk.marker, task="review")
         await model.script(*agent_says[n], match=talk.marker, task="reply")
         job = talk.say("salut" if n == 0 else "et sinon")["job"]
-        seen.append(look(talk.ended(job, "failed" if str(expected[n]).startswith("AR-") else "sent", seconds=40)))
+        seen.append(look(talk.ended(job, "failed" if str(expected[n]).startswith("AR-") else "sent", seconds=60)))
         change(talk, level, {parameter: value})
+        if parameter == "MAX_FREE_MEDIA_WINDOW":
+            dated_back(stack, talk, 25)  # so that the default would count none of them
 
     assert tuple(seen) == expected
 
 
-@pytest.mark.skipif("send_payment" not in {tool.name for tool in TOOLS}, reason="no tool that can be withheld exists")
-async def test_withheld_tools_stay_visible_when_they_are_not_removed(stack: Stack, model: SimulatorControl) -> None:
+async def test_withheld_tools_leave_the_palette_or_stay_there_and_are_refused_either_way(
+    stack: Stack, model: SimulatorControl
+) -> None:
+    """`HardRemoveDisabledTools`, on and off."""
     talk = stack.organization()
-    seen = []
+    offer = {"calls": [call("send_payment", media_ids=["v-1"])]}
+    seen, refused = [], []
     for n, agent in enumerate(({}, {"HardRemoveDisabledTools": False})):
         change(talk, "persona", agent)
-        await model.script(*says(f"Réponse {n}."), match=talk.marker, task="reply")
-        talk.ended(talk.say("j'ai plus d'argent")["job"])
+        await model.script(offer, *says(f"Réponse {n}."), match=talk.marker, task="reply")
+        job = talk.ended(talk.say("j'ai plus d'argent")["job"])
         request = (await heard(model, talk.marker))[-1]
-        seen.append('"name":"send_payment"' in request.body.replace(": ", ":"))
+        seen.append("send_payment" in {tool["name"] for tool in request.json()["tools"]})
+        refused += refusals(job)
 
     assert seen == [False, True]
+    assert (
+        refused
+        == [
+            "send_payment cannot be used now: the contact has said that money is short. Reply without it.",
+        ]
+        * 2
+    )
 
 
 async def test_the_environment_gives_the_defaults_and_the_persona_wins(

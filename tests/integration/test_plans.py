@@ -19,12 +19,13 @@ from schemas.errors import Code, FailureKind
 from schemas.honesty import Alarm
 from schemas.http import CandidatePatch, MessagePatch
 from schemas.ids import JobId
-from schemas.jobs import DelayedSend, Deliver, Learn, Queue
+from schemas.jobs import DelayedSend, Deliver, Learn, Queue, Summarize
 from schemas.lessons import Fact, Learnt
 from schemas.llm import Reservation, SettledCall, Task
 from schemas.memory import Asker, Passage
 from schemas.payments import Link, Offering, PaymentProvider, PaymentState
 from schemas.settings import Settings
+from schemas.summaries import Summed
 from tests.builders_media import EMBEDDER
 from tests.builders_shop import a_selling_reply, an_offer
 from tests.builders_storage import MODEL, Storage, a_reply, a_reservation, a_step, a_storage, open_hours
@@ -33,6 +34,7 @@ from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.dispatch import Dispatch
 from workers.adapters.postgres.memory import StoredMemory
+from workers.adapters.postgres.paces import Paces
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.totals import Totals
@@ -54,6 +56,7 @@ BIG = frozenset(
         "deliveries",
         "ledger",
         "chores",
+        "summaries",
         "documents",
         "chunks",
         "media_items",
@@ -68,7 +71,7 @@ FILL = """
 INSERT INTO contacts (org_id, name, profile) SELECT {org}, 'f' || n, '{{}}' FROM {many};
 INSERT INTO conversations (org_id, persona_id, contact_id, name, inbound_seq, last_position)
   SELECT {org}, {persona}, id, name, 1, 2 FROM contacts;
-UPDATE conversations SET follow_up_at = clock_timestamp() + id * interval '1 min';
+UPDATE conversations SET follow_up_at = clock_timestamp() + interval '1 d' + id * interval '1 min';
 INSERT INTO jobs (org_id, conversation_id, queue, state, inbound_seq, first_message_at, due_at)
   SELECT {org}, id, CASE WHEN id % 10 < 9 THEN 'send' ELSE 'reply' END,
          CASE id % 10 WHEN 9 THEN 'queued' WHEN 8 THEN 'held' ELSE 'sent' END, 1, clock_timestamp(),
@@ -87,6 +90,8 @@ INSERT INTO deliveries (webhook_id, type, org_id, conversation_id, job_id, candi
 INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text, candidate_id)
   SELECT {org}, id, 'c' || id, 'contact', 1, 1, 'x', NULL FROM conversations
   UNION ALL SELECT {org}, conversation_id, NULL, 'ai', 2, NULL, 'x', id FROM candidates;
+INSERT INTO summaries (conversation_id, until, usable_from, text)
+  SELECT id, 16, 16, 'x' FROM conversations WHERE name <> 'f7';
 INSERT INTO chores (org_id, kind, conversation_id, queue, due_at)
   SELECT {org}, 'learn', id, 'background', clock_timestamp() + interval '1 h' FROM conversations WHERE name <> 'f5';
 DROP INDEX chunks_embedding;
@@ -352,12 +357,34 @@ async def everything_erased(storage: Storage) -> None:
     assert swept.rows["jobs"]
 
 
+async def everything_summed_up(storage: Storage) -> None:
+    """The window of `f7` has grown; what it will cut is summed up, and a message that it tells of is changed."""
+    transitions = storage.transitions
+    place = {"conversation": "f7", "contact": {"id": "f7"}}
+    for n in range(23):
+        await storage.say(f"s-{n}", **place)
+    await storage.claim()
+    chore = await storage.row(
+        "SELECT w.id, w.conversation_id FROM chores w JOIN conversations c ON c.id = w.conversation_id "
+        "WHERE c.name = 'f7' AND w.kind = 'summarize'"
+    )
+    hint = Summarize(conversation=chore["conversation_id"], chore=chore["id"])
+    folding = await transitions.claim_summary(hint)
+    assert folding is not None
+    call = SettledCall(call_of(folding.chore, folding.fence), Task.AUXILIARY, MODEL, "ok")
+    await transitions.reserve_summary(folding, Reservation(call.call, call.task, call.model, None))
+    await transitions.end_summary(folding, Summed("x", call))
+    await transitions.edit_message(storage.org, "s-1", MessagePatch(text="y"))
+    assert await Paces(storage.database).count() > 0
+
+
 async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: str) -> None:
     async with a_storage(database_url, {"proactive_hours": open_hours()}) as storage:
         await grow(storage)
         with overheard(storage) as heard:
             await everything_hot(storage)
             await everything_remembered(storage)
+            await everything_summed_up(storage)
             await everything_that_is_tried(storage)
             await writing_first(storage)
             await everything_erased(storage)

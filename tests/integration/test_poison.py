@@ -115,3 +115,20 @@ async def test_a_job_that_runs_alone_is_given_back_when_its_worker_is_stopped(
 
     assert (code, given_back) == (0, [("queued", 0)])
     assert talk.ended(job, seconds=60)["state"] == "sent"
+
+
+async def test_a_process_that_hangs_is_ended_once_its_job_has_failed_without_it(
+    stack: Stack, database_url: str, model: SimulatorControl
+) -> None:
+    late = stack.organization(debounce={"quiet_seconds": 1, "max_wait_seconds": 2})
+    await model.script(bubbles("Jamais.", delay=100), match=late.marker, task="reply")
+    job = late.say("salut")["job"]
+    number = job.split("_")[1]
+    assert rows(database_url, f"UPDATE jobs SET crashes = 2 WHERE id = {number} AND state = 'queued' RETURNING id")
+    await until_asked(model, [late], {late.name: 0})
+    (hung,) = of_own(stack)
+    hung.suspend()  # as if a line of its had never come back: it renews nothing, and hears no SIGTERM
+
+    failed = late.ended(job, "failed", seconds=60)
+    assert (failed["code"], hung.is_running()) == ("AR-571", True)
+    wait_until(lambda: not of_own(stack) or None, 75, "the process that hangs to end")

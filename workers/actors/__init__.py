@@ -7,5 +7,6 @@ from workers.actors.delayed_send import delayed_send
 from workers.actors.deliver import deliver
 from workers.actors.handles import Actor
 from workers.actors.learn import learn
+from workers.actors.summarize import summarize
 
-ALL: tuple[Actor[Any], ...] = (auto_reply, delayed_send, deliver, learn)
+ALL: tuple[Actor[Any], ...] = (auto_reply, delayed_send, deliver, learn, summarize)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import doctor, erase, explain, jobs, keys, processes, queues, rules
+from workers.cli import bubbles, conversations, doctor, erase, explain, jobs, keys, processes, queues, rules
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -92,5 +92,7 @@ app.command()(processes.clock)
 app.command()(processes.simulator)
 app.command()(processes.migrate)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(bubbles.app, name="bubbles")
+app.add_typer(conversations.app, name="conversations")
 app.add_typer(keys.app, name="keys")
 app.add_typer(rules.app, name="rules")

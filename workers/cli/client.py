@@ -58,6 +58,16 @@ class Gateway:
         """`changes`: text, price, ordinal, version."""
         return self._call("PATCH", f"/v1/candidates/{_segment(bubble)}", changes)
 
+    def drop(self, bubble: str) -> dict[str, Any]:
+        return self._call("DELETE", f"/v1/candidates/{_segment(bubble)}")
+
+    def steer_conversation(self, name: str, verb: str, body: Any = None) -> dict[str, Any]:
+        """`verb`: takeover, resume, consent, reopen."""
+        return self._call("POST", f"/v1/conversations/{_segment(name)}/{verb}", body)
+
+    def dismiss(self, job: str, reason: str) -> dict[str, Any]:
+        return self._call("POST", f"/v1/attention/{_segment(job)}/dismiss", {"reason": reason})
+
     def explain(self, subject: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/explain/{_segment(subject)}")
 
@@ -154,7 +164,13 @@ def _refused(answer: httpx2.Response) -> GatewayRefused | GatewayAway:
     told = [f"{field}: {e.get('message')}" for field, e in zip(fields, errors, strict=True)]
     sentence = detail.removesuffix(f": {', '.join(fields)}")  # each field is named with what is wrong with it
     facts = {name: value for name, value in problem.items() if name not in STANDARD_MEMBERS}
-    return GatewayRefused(str(problem["code"]), "; ".join([sentence, *told, *_asked(facts)]), facts, fields)
+    whole = "; ".join([sentence, *told, *_asked(facts)])
+    return GatewayRefused(str(problem["code"]), _as_typed(whole), facts, fields)
+
+
+def _as_typed(sentence: str) -> str:
+    """The option instead of the header that it becomes."""
+    return sentence.replace("the header X-Organization", "--org").replace("X-Organization", "--org")
 
 
 def _asked(facts: dict[str, object]) -> list[str]:

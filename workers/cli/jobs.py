@@ -69,7 +69,7 @@ def show(job: JobId, org: Org = None, as_json: Json = False) -> None:
 
 
 def _page(terminal: "Terminal", job: "JobOut") -> None:
-    from workers.cli.story import cost, traced, worded
+    from workers.cli.story import cost, told_by_runs, worded
     from workers.cli.terminal import SIMULATED
 
     if job.simulated:
@@ -78,9 +78,8 @@ def _page(terminal: "Terminal", job: "JobOut") -> None:
     state = _told({"state": job.state.value, "on_hold": job.on_hold}, "state")
     terminal.say(f"{job.id}  {state}{f'  {because}' if because else ''}{'  ATTENTION' * job.attention}", "bold")
     terminal.say(f"conversation {job.conversation}, {job.trigger}, engine {job.engine}, {job.attempts} attempts")
-    for item in job.trace:
-        for line in traced(item):
-            terminal.say(line.text, line.style)
+    for line in told_by_runs(job.trace):
+        terminal.say(line.text, line.style)
     rows = [(c.id, c.ordinal, c.kind, c.state, worded(c), c.due_at, c.reason) for c in job.candidates]
     if rows:
         terminal.table(("bubble", "#", "kind", "state", "text", "due", "reason"), rows)
@@ -156,3 +155,20 @@ def cancel(job: JobId, org: Org = None, as_json: Json = False) -> None:
     terminal.say(f"{job}: cancelled")
     terminal.table(("bubble", "state"), [(c.get("id"), c.get("state")) for c in answer.get("candidates") or []])
     return None
+
+
+@app.command()
+def dismiss(
+    job: JobId,
+    reason: Annotated[str, typer.Option(help="Why nothing more is to be done; kept in the job's events.")],
+    org: Org = None,
+    as_json: Json = False,
+) -> None:
+    """Take a job off the attention list."""
+    from workers.cli.terminal import Terminal
+
+    with gateway(org) as at:
+        answer = at.dismiss(job, reason)
+    if as_json:
+        return Terminal().json(answer)
+    return Terminal().say(f"{job}: off the attention list")

@@ -16,6 +16,7 @@ STYLES = {
     "review": "magenta",
     "guard": "red",
     "note": "dim",
+    "strategy": "magenta",
     "bubble": "bold green",
     "cost": "dim",
 }
@@ -46,7 +47,7 @@ class Story:
         if job.state != self._state:
             self._state = job.state
             yield Line("state", _standing(job))
-            if job.outcome:
+            if job.outcome and job.usage.calls:
                 yield Line("cost", cost(job.usage))
 
     def _first(self, mark: str) -> bool:
@@ -92,6 +93,19 @@ def dollars(amount: str) -> str:
     return f"${Decimal(amount):.6f}"
 
 
+def told_by_runs(trace: list[dict[str, Any]]) -> Iterator[Line]:
+    """A whole trace. Where there was more than one run, each is announced: a restart, a retry and a redraft think
+    anew, and number their calls from 1."""
+    runs = list(dict.fromkeys(item.get("run") for item in trace))
+    for n, run in enumerate(runs, 1):
+        items = [item for item in trace if item.get("run") == run]
+        if len(runs) > 1:
+            began = str(items[0].get("at") or "")[11:19]
+            yield Line("state", " ".join(filter(None, [f"-- run {n} of {len(runs)}", began])))
+        for item in items:
+            yield from traced(item)
+
+
 def traced(item: dict[str, Any]) -> Iterator[Line]:
     """One item of a trace, as lines. Unknown kinds are shown as they came."""
     kind = str(item.get("kind", "note"))
@@ -132,6 +146,24 @@ def _guard(item: dict[str, Any]) -> Iterator[Line]:
 
 
 def _note(item: dict[str, Any]) -> Iterator[Line]:
-    rest = {name: value for name, value in item.items() if name not in {"n", "kind", "at", "note"}}
+    if "rules" in item:
+        yield from _strategy(item)
+        return
+    rest = {name: value for name, value in item.items() if name not in {"run", "n", "kind", "at", "note"}}
     more = f" {json.dumps(rest, ensure_ascii=False, default=str)}" if rest else ""
     yield Line("note", f"  {item.get('note') or item.get('kind')}{more}")
+
+
+def _strategy(item: dict[str, Any]) -> Iterator[Line]:
+    """What the rules decided, one line each, and what the agent was told by them."""
+    yield Line("strategy", f"  {item.get('note')}")
+    for rule in item["rules"]:
+        because = f": {rule['reason']}" if rule.get("reason") else ""
+        yield Line("strategy", f"    rule {rule.get('rule')} {rule.get('outcome')}{because}")
+    told = {"intent": item.get("intent"), "must use": ", ".join(item.get("required") or ())}
+    told |= {"may not use": ", ".join(item.get("disabled") or ()), "autonomy": item.get("autonomy")}
+    for name, value in told.items():
+        if value:
+            yield Line("strategy", f"    {name}: {value}")
+    for text in item.get("inject") or ():
+        yield Line("strategy", f"    told: {text}")

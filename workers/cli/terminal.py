@@ -38,8 +38,9 @@ class Terminal:
             _write(f"== {clean(text)}")
             return
         from rich.rule import Rule
+        from rich.text import Text
 
-        self._rich.print(Rule(clean(text), align="left", style="bold cyan"))
+        self._rich.print(Rule(style="cyan"), Text(clean(text), style="bold cyan"), sep="\n")  # a title would be cut
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """A table; in a pipe one row a line, cells separated by tabs, without a head: ready for `cut` and `awk`."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 
 from schemas.errors import Unavailable
@@ -11,6 +12,7 @@ from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch import Dispatch
 from workers.adapters.postgres.fitting import schema_fits
+from workers.adapters.postgres.paces import Paces
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.totals import Totals
 from workers.adapters.postgres.transitions import Transitions
@@ -33,6 +35,8 @@ SWEEP_SECONDS = 1.0
 """Nothing is to be erased: looked for again then."""
 BREATH_SECONDS = 0.02
 """Between two batches: whoever waits for what the first had locked comes in between."""
+PACE_SECONDS = 60.0
+"""How fast contacts write is counted this often, of each persona once an hour."""
 INSTANCE = "clock"
 """It leases nothing."""
 
@@ -62,9 +66,10 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
         look = Look(rows, follow_ups, board, courier, SystemClock(), settings.queue)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_look_again_and_again(look, Pace(settings.queue.look_seconds), stop))
-            tasks.create_task(_fold_again_and_again(Totals(database), stop))
             sweeper = Sweeper(Rights(database, settings, courier, INSTANCE), FilesWhenWanted(settings))
             tasks.create_task(_sweep_again_and_again(sweeper, stop))
+            tasks.create_task(_again_and_again(Totals(database).fold, FOLD_SECONDS, stop))
+            tasks.create_task(_again_and_again(Paces(database).count, PACE_SECONDS, stop))
 
 
 async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> None:
@@ -75,16 +80,16 @@ async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> 
         await _rest(stop, rest)
 
 
-async def _fold_again_and_again(totals: Totals, stop: asyncio.Event) -> None:
+async def _again_and_again(count: Callable[[], Awaitable[int]], seconds: float, stop: asyncio.Event) -> None:
     """Whether it is late or fails changes no number: what is not folded is read as it is."""
     while not stop.is_set():
         try:
-            await totals.fold()
+            await count()
         except Unavailable:
-            log.debug("not_folded")  # the looks tell of the outage
+            log.debug("not_counted")  # the looks tell of the outage
         except Exception:
             log.exception("fault")
-        await _rest(stop, FOLD_SECONDS)
+        await _rest(stop, seconds)
 
 
 async def _sweep_again_and_again(sweeper: Sweeper, stop: asyncio.Event) -> None:

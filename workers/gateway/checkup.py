@@ -1,5 +1,6 @@
 """Looks at everything this installation needs, and tells what is found: behind `replique doctor`."""
 
+from decimal import Decimal
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ from pipelines.memory.switch import may_recall
 from pipelines.ops.health import all_well, findings
 from schemas.errors import Unavailable
 from schemas.health import Checkup, DoctorOut, PromptHealth
-from schemas.llm import Task
+from schemas.llm import Model, Task, Usage
 from schemas.media import FileMissing, FilesUnavailable
 from schemas.settings import Settings, SettingsRefused
 from workers.adapters import embeddings
@@ -52,6 +53,7 @@ class Doctor:
             storage=None if settings.storage_url is None else await _stored(settings.storage_url),
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
             embeds=embeddings.NAME,
+            set_in_vain=settings.set_in_vain,
         )
 
     async def _prompt(self, routes: Routes) -> PromptHealth | None:
@@ -64,8 +66,27 @@ class Doctor:
         except (Unavailable, NoModel):
             return None
         recalls = may_recall(organization.spec.flags.ai_rag_enabled, self._settings.rag_global_enabled)
-        tokens = estimated_tokens(shared_prefix(organization, persona, recalls=recalls))
-        return PromptHealth(persona.name, str(model), tokens, cacheable_minimum(model))
+        prefix = shared_prefix(organization, persona, recalls=recalls)
+        segments = {name: estimated_tokens(text) for name, text in prefix.items()}
+        minimum = cacheable_minimum(model)
+        return PromptHealth(
+            persona.name,
+            str(model),
+            segments,
+            minimum,
+            _a_thousand_times(model, Usage(input=sum(segments.values()))),
+            _a_thousand_times(model, Usage(cache_read=minimum)),
+        )
+
+
+def _a_thousand_times(model: Model, usage: Usage) -> Decimal | None:
+    """US dollars. The table of prices is large, and loaded where somebody asks."""
+    from workers.adapters.rates import exact  # noqa: PLC0415
+
+    try:
+        return 1_000 * exact(model, usage)
+    except LookupError:
+        return None
 
 
 def _routes(settings: Settings) -> Routes | None:

@@ -25,7 +25,7 @@ def problem(
     """`facts` become members beside those of the RFC; `retry_after` also becomes the header, in whole seconds."""
     body = {
         "type": f"urn:replique:{code.value}",
-        "title": CODES[code].meaning,
+        "title": CODES[code].of_http,
         "status": status,
         "detail": detail,
         "code": code.value,
@@ -70,7 +70,7 @@ async def _http(request: Request, error: Exception) -> Response:
     code = _OF_STATUS.get(status, Code.BAD_REQUEST)
     if code is Code.BAD_REQUEST:
         status = 400
-    headers, detail = {}, CODES[code].meaning
+    headers, detail = {}, CODES[code].of_http
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = _methods(request)
         headers, detail = {"Allow": ", ".join(allowed)}, f"this route takes {' and '.join(allowed)}"

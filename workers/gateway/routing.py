@@ -112,12 +112,15 @@ def answer(model: BaseModel, status: int = 200) -> Response:
 def known_name(name: str) -> str:
     """A path's upstream id. What cannot be one does not exist."""
     if NAME.fullmatch(name) is None:
-        raise NotFound("nothing has that name")
+        raise NotFound("nothing can be called that: it holds characters that no id has")
     return name
+
+
+_KINDS = {"bub": "bubble", "pay": "payment", "dead": "dead letter"}
 
 
 def known_number(kind: str, reference: str) -> int:
     number = number_of(kind, reference)
     if number is None:
-        raise NotFound("nothing has that id")
+        raise NotFound(f"no such {_KINDS.get(kind, kind)}: ids of that kind look like {kind}_42")
     return number

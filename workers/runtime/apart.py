@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
 from typing import Protocol
@@ -19,12 +20,17 @@ AT_ONCE = 2
 LONGEST_SECONDS = 900.0
 """Longer than any run may work: what is still there hangs."""
 LOOK_SECONDS = 0.2
+ASK_SECONDS = 2.0
+IDLE_SECONDS = 30.0
+"""How long it may be without its job: it starts in less, and ends in less. Then the job has been taken from it, and it
+does not notice: it hangs, or its loop is blocked."""
 END_SECONDS = 10.0
 
 
 class Rows(Protocol):
     async def expect(self, hint: AutoReply) -> None: ...
     async def release(self, instance: str) -> int: ...
+    async def holds(self, instance: str, hint: AutoReply) -> bool: ...
 
 
 class OwnProcesses:
@@ -53,7 +59,7 @@ class OwnProcesses:
     async def _run(self, hint: AutoReply) -> None:
         name = f"{self._instance}.a{next(self._names)}"
         log.warning("runs_alone", instance=name, job=hint.job)
-        code = await _ended(_start(name, hint))
+        code = await _ended(_start(name, hint), lambda: self._rows.holds(name, hint))
         if code != 0:
             log.error("worker_died", instance=name, code=code, job=hint.job)
             with suppress(Unavailable):  # then its lease runs out
@@ -65,19 +71,32 @@ def _start(name: str, hint: AutoReply) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603
 
 
-async def _ended(process: subprocess.Popen[bytes]) -> int:
+async def _ended(process: subprocess.Popen[bytes], holds: Callable[[], Awaitable[bool]]) -> int:
     """Its exit code. It is not left behind, whatever ends the wait."""
+    useless = asyncio.create_task(_without_its_job(holds))
     try:
         async with asyncio.timeout(LONGEST_SECONDS):
-            while (code := process.poll()) is None:  # noqa: ASYNC110  (a process sets no event)
-                await asyncio.sleep(LOOK_SECONDS)
-            return code
+            while (code := process.poll()) is None and not useless.done():
+                await asyncio.wait([useless], timeout=LOOK_SECONDS)
+            if code is not None:
+                return code
     except TimeoutError:
-        log.error("worker_hangs", pid=process.pid)
+        pass
     finally:
+        useless.cancel()
         if process.poll() is None:
+            log.error("worker_hangs", pid=process.pid)
             await asyncio.to_thread(_end, process)
     return process.returncode
+
+
+async def _without_its_job(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Returns once the job has not been in its hands for too long. A database that is away says nothing."""
+    idle = 0.0
+    while idle < IDLE_SECONDS:
+        await asyncio.sleep(ASK_SECONDS)
+        with suppress(Unavailable):
+            idle = 0.0 if await holds() else idle + ASK_SECONDS
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

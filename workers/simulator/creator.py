@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+from workers.simulator import creator_media
 from workers.simulator.creator_lines import FOLLOW_UPS_ENGLISH, FOLLOW_UPS_FRENCH, TOPICS, Topic
 from workers.simulator.scene import Scene, read_scene
 from workers.simulator.schema_samples import asks_for_a_verdict, sample
@@ -43,16 +44,30 @@ def improvise(body: dict[str, Any]) -> Turn:
 
 def _write(scene: Scene, tools: dict[str, dict[str, Any]], *, alone: bool) -> Turn:
     """First a plan and a line; a second line when the contact asked something; then the end. Who asks to hear a voice
-    hears the first line."""
-    sent, names = _written(scene), []
+    hears the first line; who asks for a photo or a purchase gets it first, when there is one."""
+    sent = _written(scene)
+    calls = []
     if PLAN in tools and not scene.accepted(PLAN) and not scene.refused(PLAN) and sent == 0:
-        names.append(PLAN)
-    if scene.refused(SEND) < MAX_REFUSALS and sent < _wanted_lines(scene):
-        names.append(SPEAK if sent == 0 and _to_be_heard(scene, tools) else SEND)
-    calls = tuple(_call(name, tools[name], scene) for name in names)
+        calls.append(_call(PLAN, tools[PLAN], scene))
+    if (handed := _handed_over(scene, tools)) is not None:
+        calls.append(handed)
+    elif scene.refused(SEND) < MAX_REFUSALS and sent < _wanted_lines(scene):
+        name = SPEAK if sent == 0 and _to_be_heard(scene, tools) else SEND
+        calls.append(_call(name, tools[name], scene))
     if not calls:
         return Turn(text="Réponse prête." if scene.french else "The reply is ready.")
-    return Turn(calls=calls[:1] if alone else calls)
+    return Turn(calls=tuple(calls[:1] if alone else calls))
+
+
+def _handed_over(scene: Scene, tools: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """The next step towards what the contact wants to see or buy; None when there is none, or it has been taken."""
+    wish = creator_media.wish_of(scene, tools)
+    if wish is None or scene.accepted(wish.tool):
+        return None
+    if not scene.accepted(creator_media.LOOK):
+        return creator_media.looking(wish, scene)
+    media = creator_media.first_found(scene)
+    return None if media is None else creator_media.handing_over(wish, media, scene)
 
 
 def _to_be_heard(scene: Scene, tools: dict[str, dict[str, Any]]) -> bool:
@@ -60,7 +75,7 @@ def _to_be_heard(scene: Scene, tools: dict[str, dict[str, Any]]) -> bool:
 
 
 def _written(scene: Scene) -> int:
-    return scene.accepted(SEND) + scene.accepted(SPEAK)
+    return sum(scene.accepted(name) for name in (SEND, SPEAK, *creator_media.TOOLS))
 
 
 def _wanted_lines(scene: Scene) -> int:

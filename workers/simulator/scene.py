@@ -9,6 +9,8 @@ from typing import Any
 _STAMP = re.compile(r"^\s*\[\d{1,2}[:h]\d{2}\]\s*")
 _NOT_CHAT = re.compile(r"^\s*[<\[{#]")
 _LONGEST_CHAT_LINE = 1_500
+_NOW = re.compile(r"^\s*<run_context>")
+_WAITING = re.compile(r'<external_content type="message">\n(.*?)\n</external_content>', re.DOTALL)
 _NAMED = (
     re.compile(r"(?im)^\W*(?:display[_ ]name|nom affiché|persona|name|nom|prénom)"
                r"[^\S\n]*[:=][^\S\n]*"
@@ -28,13 +30,16 @@ _ENGLISH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`lines` are the contact's newest ones; `calls` this run's tool calls with whether each was accepted."""
+    """`lines` are the contact's newest ones; `calls` this run's tool calls with whether each was accepted; `results`
+    what this run's newest call of each tool was answered; `now` what the request says is true only now."""
 
     persona: str | None
     lines: tuple[str, ...]
     french: bool
     calls: tuple[tuple[str, bool], ...]
     said: str
+    results: dict[str, str]
+    now: str
 
     @property
     def text(self) -> str:
@@ -54,14 +59,29 @@ class Scene:
 def read_scene(body: dict[str, Any]) -> Scene:
     system = "\n".join(_texts(body.get("system")))
     turns = [(message["role"], _blocks(message["content"])) for message in body["messages"]]
-    newest, lines = _newest_lines(turns)
+    newest, lines = _waiting_lines(turns) or _newest_lines(turns)
     return Scene(
         persona=_persona(system),
         lines=lines,
         french=_is_french(" ".join(lines), " ".join(_contact_texts(turns)), system),
         calls=tuple(_calls(turns[newest + 1 :])),
         said="\n".join(_strings(body["messages"])),
+        results=_results(turns[newest + 1 :]),
+        now="\n".join(text for role, blocks in turns[newest:] if role == "user" for text in _now(blocks)),
     )
+
+
+def _waiting_lines(turns: list[tuple[str, list[dict[str, Any]]]]) -> tuple[int, tuple[str, ...]] | None:
+    """Messages that the run's context says are not answered, wherever they stand among the turns."""
+    for n, (role, blocks) in enumerate(turns):
+        named = [found[1] for text in _now(blocks) if (found := _WAITING.search(text))]
+        if role == "user" and named and (lines := _chat_lines(named[-1].split("\n"))):
+            return n, lines
+    return None
+
+
+def _now(blocks: list[dict[str, Any]]) -> list[str]:
+    return [block["text"] for block in blocks if block["type"] == "text" and _NOW.match(block["text"])]
 
 
 def _newest_lines(turns: list[tuple[str, list[dict[str, Any]]]]) -> tuple[int, tuple[str, ...]]:
@@ -84,6 +104,13 @@ def _calls(turns: list[tuple[str, list[dict[str, Any]]]]) -> Iterator[tuple[str,
     blocks = [block for _, content in turns for block in content]
     failed = {b["tool_use_id"] for b in blocks if b["type"] == "tool_result" and b.get("is_error")}
     return ((b["name"], b["id"] not in failed) for b in blocks if b["type"] == "tool_use")
+
+
+def _results(turns: list[tuple[str, list[dict[str, Any]]]]) -> dict[str, str]:
+    blocks = [block for _, content in turns for block in content]
+    names = {block["id"]: block["name"] for block in blocks if block["type"] == "tool_use"}
+    answered = [block for block in blocks if block["type"] == "tool_result" and block["tool_use_id"] in names]
+    return {names[block["tool_use_id"]]: "\n".join(_strings(block.get("content"))) for block in answered}
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "0011"
-down_revision = "0008"
+down_revision = "0010"
 branch_labels = None
 depends_on = None
 
@@ -33,6 +33,7 @@ WORDS = (
     ("jobs", "instruction"),
     ("jobs", "note"),
     ("messages", "text"),
+    ("summaries", "text"),
 )
 
 NOW = sa.text("clock_timestamp()")
@@ -41,7 +42,7 @@ MOMENT = sa.DateTime(timezone=True)
 
 def upgrade() -> None:
     # Code of an older release asks here whether it may run on a schema that it does not know.
-    op.add_column("installation", sa.Column("runs_since", sa.Text(), server_default=sa.text("'0008'"), nullable=False))
+    op.add_column("installation", sa.Column("runs_since", sa.Text(), server_default=sa.text("'0010'"), nullable=False))
     op.create_table(
         "erasures",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),

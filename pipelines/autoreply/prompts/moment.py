@@ -3,6 +3,7 @@
 import json
 from zoneinfo import ZoneInfo
 
+from pipelines.autoreply.context import overtaken, stamped
 from pipelines.autoreply.language import wanted
 from pipelines.autoreply.prompts.persona import language_name
 from pipelines.autoreply.prompts.strategy import strategy_lines
@@ -16,6 +17,13 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 TOLD = 8
 """Of each kind."""
 
+EXCERPT = 300
+"""Characters of a message that is named here: all of it stands above."""
+
+_OVERTAKEN = (
+    "Your last bubbles above left before you had answered these messages of the contact, which may stand in front of "
+    "them. They still wait for a reply, oldest first:\n"
+)
 _ANSWER = "Reply to the messages above that have no reply yet."
 _FOLLOW_UP = "Get back in touch, lightly, without reproach, and do not speak as if they had just written."
 NOBODY_WROTE = (
@@ -45,8 +53,16 @@ def context_block(case: Case, zone: ZoneInfo, strategy: Resolved = NO_STRATEGY) 
         lines.append(f"Instruction of the team for this reply: {neutralised(case.instruction)}")
     if case.follow_up is not None:
         lines += _writing_first(case.follow_up)
+    lines += _waiting(case, zone)
     lines.append(_TASKS.get(case.trigger, _ANSWER if case.follow_up is None else _FOLLOW_UP))
     return "<run_context>\n" + "\n".join(lines) + "\n</run_context>"
+
+
+def _waiting(case: Case, zone: ZoneInfo) -> list[str]:
+    """Named only where the order of the messages would say that all is answered."""
+    named = [" ".join(stamped(turn, zone).split()) for turn in overtaken(case)]
+    cut = [text if len(text) <= EXCERPT else text[:EXCERPT].rstrip() + " …" for text in named]
+    return [_OVERTAKEN + wrapped(Source.MESSAGE, "\n".join(cut))] if cut else []
 
 
 def _dealings(history: MediaHistory) -> list[str]:

@@ -9,8 +9,13 @@ from pipelines.llm.layout import sorted_tools
 from schemas.conversation import Organization, Persona
 
 
-def shared_prefix(organization: Organization, persona: Persona, *, recalls: bool = True) -> str:
-    """For measuring its length; what is sent is built by the agent. `recalls`: see `palette`."""
+def shared_prefix(organization: Organization, persona: Persona, *, recalls: bool = True) -> dict[str, str]:
+    """By segment, in the order of the prompt. For measuring lengths; what is sent is built by the agent. `recalls`: see
+    `palette`."""
     specs = sorted_tools(tool.spec() for tool in palette(recalls=recalls))
-    tools = [[tool.name, tool.description, tool.schema] for tool in specs]
-    return "\n".join([json.dumps(tools), product.RULES, organisation_block(organization), persona_block(persona)])
+    return {
+        "tools": json.dumps([[tool.name, tool.description, tool.schema] for tool in specs]),
+        "product": product.RULES,
+        "organisation": organisation_block(organization),
+        "persona": persona_block(persona),
+    }

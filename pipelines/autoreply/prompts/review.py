@@ -4,14 +4,18 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pipelines.autoreply.context import overtaken
 from pipelines.autoreply.prompts.strategy import strategy_lines
 from pipelines.memory.external import Source, neutralised, wrapped
+from pipelines.memory.window import shortened
 from schemas.catalogue import Media
 from schemas.conversation import Author, Case
 from schemas.decisions import Bubble
 from schemas.strategy import NO_STRATEGY, Resolved
 
 MESSAGES = 15
+LONGEST = 4_000
+"""Characters of one message: the review judges the candidates, and is read anew in every run."""
 
 RULES = """\
 You check chat replies before they are sent. They were written in the voice of a persona by an assistant; a team \
@@ -33,7 +37,7 @@ Severity "error" (it can be corrected):
 - promise: it promises later work or a later message that nobody planned. "See you soon" is no promise
 - invented: it states a price, link, date or number that neither conversation, persona nor profile gave
 - language: it is not in the language asked for, or mixes languages. Borrowed words in common use are fine
-- unanswered: it ignores the question that the contact has just asked
+- unanswered: it ignores the question that the contact has just asked, or a message marked as not answered
 - contradiction: the candidates contradict each other, or what was sent before
 - repeat: it says again what was said shortly before, in other words
 
@@ -91,7 +95,7 @@ def question(
 
 def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, Any]:
     """Of photos and videos, also what is to be seen on them; of what is for sale, the price beside the link."""
-    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": bubble.text}
+    candidate: dict[str, Any] = {"candidate": n, "kind": bubble.kind.value, "text": neutralised(bubble.text)}
     if bubble.price is not None:
         candidate |= {"sells": [media.id for media in bubble.media], "price": str(bubble.price)}
     told = [neutralised(shown[media.id].description) for media in bubble.media if media.id in shown]
@@ -100,5 +104,10 @@ def _candidate(n: int, bubble: Bubble, shown: Mapping[str, Media]) -> dict[str, 
 
 def _messages(case: Case) -> str:
     spoken = [turn for turn in case.turns if turn.author in _SPEAKERS][-MESSAGES:]
-    lines = ({"from": _SPEAKERS[turn.author], "text": neutralised(turn.text)} for turn in spoken)
+    waiting = overtaken(case)
+    lines = (
+        {"from": _SPEAKERS[turn.author], "text": neutralised(shortened(turn.text, LONGEST))}
+        | ({"not_answered": True} if turn in waiting else {})
+        for turn in spoken
+    )
     return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)

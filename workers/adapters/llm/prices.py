@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from genai_prices import Usage as PricedUsage
-from genai_prices import calc_price
-
 from schemas.llm import Model, Usage
+from workers.adapters.rates import exact
 
 _PROBE = 1_000
 """Tokens per kind in a probe: far below any tier."""
@@ -47,24 +45,13 @@ class GenaiPrices:
         rates = self._rates[model]
         if rates is None or usage.total_input < TIERED_FROM:
             return None if rates is None else rates.cost(usage)
-        return _exact(model, usage)
+        return exact(model, usage)
 
 
 def _rates(model: Model) -> Rates | None:
     kinds = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
     try:
-        costs = [_exact(model, Usage(**{kind: _PROBE})) for kind in kinds]
+        costs = [exact(model, Usage(**{kind: _PROBE})) for kind in kinds]
     except LookupError:
         return None
     return Rates(*(cost / _PROBE for cost in costs))
-
-
-def _exact(model: Model, usage: Usage) -> Decimal:
-    priced = PricedUsage(
-        input_tokens=usage.total_input,
-        cache_read_tokens=usage.cache_read,
-        cache_write_tokens=usage.cache_write,
-        cache_write_1h_tokens=usage.cache_write_1h,
-        output_tokens=usage.output,
-    )
-    return calc_price(priced, model.name, provider_id=model.provider).total_price

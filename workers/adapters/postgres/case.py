@@ -2,30 +2,23 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from decimal import Decimal
 
-from pipelines.memory.window import first_kept, most_kept
-from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Trigger, Turn
-from schemas.ids import CandidateId
-from schemas.money import Price
-from workers.adapters.postgres import followups, media_seen, money_seen
+from pipelines.memory.window import most_kept, window_size
+from schemas.conversation import BubbleKind, Case, Contact, Trigger
+from workers.adapters.postgres import followups, media_seen, money_seen, summaries, turns
 from workers.adapters.postgres.answered import answered
 from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Row, Transaction, sql
+from workers.adapters.postgres.turns import MAY_BE_SHOWN, SAID
 
 SPOKEN_LOOKED_AT = 500
-
-# A bubble counts as said when it was sent, or when its receiver may have shown it although no answer came back: also
-# one that was given up since.
-_MAY_BE_SHOWN = "EXISTS (SELECT 1 FROM deliveries d WHERE d.candidate_id = k.id AND d.ambiguous)"
-_SAID = f"(k.state = 'sent' OR {_MAY_BE_SHOWN})"
 
 # Asked in the row that is read anyway. The newest bubbles of each conversation are looked at, whatever its length.
 _VOCALS_TODAY = f"""(
   SELECT count(*) FROM conversations vc CROSS JOIN LATERAL (
     (SELECT k.kind, k.left_at FROM candidates k
-     WHERE k.conversation_id = vc.id AND (k.state = 'sent' OR (k.state = 'failed' AND {_MAY_BE_SHOWN}))
+     WHERE k.conversation_id = vc.id AND (k.state = 'sent' OR (k.state = 'failed' AND {MAY_BE_SHOWN}))
      ORDER BY k.id DESC LIMIT {SPOKEN_LOOKED_AT})
     UNION ALL
     SELECT vk.kind, clock_timestamp() FROM jobs vj JOIN candidates vk ON vk.job_id = vj.id
@@ -45,32 +38,22 @@ _RULES_BEFORE = """(
 )"""
 
 CONTACT = f"""ct.display_name, ct.locale, ct.timezone, ct.profile, ct.noticed_at, ct.cleared_at,
-{_VOCALS_TODAY} AS vocals_today, {_RULES_BEFORE} AS rules_before, {media_seen.MEDIA}, {money_seen.MONEY}"""
+{_VOCALS_TODAY} AS vocals_today, {_RULES_BEFORE} AS rules_before, {media_seen.MEDIA}, {money_seen.MONEY},
+{summaries.SUMMARIES}"""
 """Columns of the contact `ct` that `load` needs in its row, read beside the job `j`."""
 
 SENT_KEPT = 200
 
-# What no prompt holds takes no place: system lines, notices, messages without a word.
-_TURNS = sql(f"""
-SELECT m.position, m.author, m.text, m.created_at, m.kind, m.attachments, m.candidate_id, m.seq, k.media, k.price
-FROM messages m
-LEFT JOIN candidates k ON k.id = m.candidate_id
-WHERE m.conversation_id = :conversation AND m.deleted_at IS NULL AND m.author <> 'system' AND m.kind <> 'notice'
-  AND (m.author <> 'contact' OR m.attachments IS NOT NULL OR m.text ~ '\\S')
-  AND (m.candidate_id IS NULL OR {_SAID})
-ORDER BY m.position DESC LIMIT :most
-""")
-
 _SENT = sql(f"""
 SELECT k.text, k.kind, k.job_id, k.left_at FROM candidates k
-WHERE k.conversation_id = :conversation AND {_SAID} ORDER BY k.id DESC LIMIT {SENT_KEPT}
+WHERE k.conversation_id = :conversation AND {SAID} ORDER BY k.id DESC LIMIT {SENT_KEPT}
 """)
 
 
 async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Case:
     """`look` holds `CONTACT` and the job's `trigger` and `instruction`."""
-    turns = list(reversed(await tx.all(_TURNS, conversation=conversation.id, most=most_kept())))
-    first = first_kept([row.position for row in turns])
+    newest = await turns.newest(tx, conversation.id, most_kept(window_size(tx.settings.max_history_messages)))
+    window = await summaries.of_window(tx, conversation, look, [row.position for row in newest])
     sent = await tx.all(_SENT, conversation=conversation.id)
     covered = await answered(tx, conversation)
     strategy = await tx.specs.strategy(tx.connection, conversation.org, conversation.strategy_version)
@@ -92,7 +75,8 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         conversation_name=conversation.name,
         job=job.id,
         trigger=Trigger(look.trigger),
-        turns=tuple(_turn(row, covered) for row in turns if row.position >= first),
+        turns=tuple(turns.of_row(row, covered) for row in newest if row.position >= window.first),
+        summary=window.summary,
         plan=conversation.plan,
         instruction=look.instruction,
         sent_texts=tuple(row.text for row in reversed(sent) if row.text and row.kind != BubbleKind.NOTICE),
@@ -104,21 +88,6 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         money=money_seen.money(look, conversation.organization.spec.currency),
         media=media_seen.history(look),
         follow_up=await followups.why(tx, conversation, job),
-    )
-
-
-def _turn(row: Row, covered: int) -> Turn:
-    return Turn(
-        position=row.position,
-        author=Author(row.author),
-        text=row.text,
-        at=row.created_at,
-        kind=BubbleKind(row.kind),
-        attachments=tuple(Attachment(item["type"], item["url"]) for item in row.attachments or ()),
-        candidate=None if row.candidate_id is None else CandidateId(row.candidate_id),
-        media=tuple(item["id"] for item in row.media or ()),
-        price=None if row.price is None else Price(Decimal(row.price["amount"]), row.price["currency"]),
-        answered=row.author != Author.CONTACT or row.seq <= covered,
     )
 
 

@@ -7,11 +7,12 @@ somebody else is changing (`SKIP LOCKED`): that row is seen at the next look, an
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Learn, Queue
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Learn, Queue, Summarize
 from schemas.resources import OrganizationLimits
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch_sql import AHEAD, OLDER, admission, expiry, resend
@@ -114,13 +115,15 @@ class Dispatch:
             return ()
         values = {"queue": queue.value, "batch": batch, "cap": _DEFAULT_CAP}
         rows = (await tx.execute(_ADMIT[table], values)).all()
-        return [_hint(queue, table, row.id, row.conversation_id) for row in sorted(rows, key=lambda row: row.turn)]
+        return [_hint(queue, table, row) for row in sorted(rows, key=lambda row: row.turn)]
 
 
-def _hint(queue: Queue, table: str, row: int, conversation: int | None) -> Hint:
+def _hint(queue: Queue, table: str, row: Any) -> Hint:
+    conversation = row.conversation_id or 0
     if table == "deliveries":
-        return Deliver(delivery=row, conversation=conversation or 0)
+        return Deliver(delivery=row.id, conversation=conversation)
     if table == "chores":
-        return Learn(chore=row, conversation=conversation or 0)
+        chore = Summarize if row.kind == "summarize" else Learn
+        return chore(chore=row.id, conversation=conversation)
     kind = AutoReply if queue is Queue.REPLY else DelayedSend
-    return kind(job=row, conversation=conversation or 0)
+    return kind(job=row.id, conversation=conversation)

@@ -58,7 +58,7 @@ WITH RECURSIVE {_ORGANISATIONS.format(table=table, waits=_waits("row"))}, busy A
 )
 UPDATE {table} AS row SET dispatched_at = clock_timestamp()
   FROM free WHERE free.id = row.id
-RETURNING row.id, row.conversation_id, free.turn
+RETURNING row.id, row.conversation_id, free.turn, {"row.kind" if table == "chores" else "NULL"} AS kind
 """
 
 

@@ -11,7 +11,7 @@ from schemas.errors import Code, NotFound
 from schemas.honesty import Alarm
 from schemas.http import AttachmentIn, Ingested, MessagePatch
 from schemas.ids import JobId, OrgId, reference
-from workers.adapters.postgres import closings, inbound, lessons
+from workers.adapters.postgres import closings, inbound, lessons, summaries
 from workers.adapters.postgres.answered import COVERED, NOTHING_LEFT
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_message
@@ -35,13 +35,13 @@ WITH counted AS (
 )"""
 
 _EDIT = sql(f"""
-{_COUNTED}, {lessons.FORGOTTEN}, {lessons.WANTED}
+{_COUNTED}, {lessons.FORGOTTEN}, {summaries.FORGOTTEN}, {lessons.WANTED}
 UPDATE messages SET text = :text, attachments = CAST(:attachments AS json), edited_at = clock_timestamp()
 WHERE id = :message
 """)
 
 _DELETE = sql(f"""
-{_COUNTED}, {lessons.FORGOTTEN}
+{_COUNTED}, {lessons.FORGOTTEN}, {summaries.FORGOTTEN}
 UPDATE messages SET text = '', attachments = NULL, deleted_at = clock_timestamp() WHERE id = :message
 """)
 

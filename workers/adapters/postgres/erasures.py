@@ -30,6 +30,7 @@ STORES = (
     "webhooks",
     "dead_letters",
     "memories",
+    "summaries",
     "documents",
     "media_facts",
     "payments",

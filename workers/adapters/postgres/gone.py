@@ -75,10 +75,14 @@ ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, erasure_id = excluded.
 _MESSAGES = sql("""
 WITH facts AS (
   DELETE FROM chunks WHERE message_id = ANY(:messages) RETURNING id
+), told AS (
+  DELETE FROM summaries s USING messages m
+  WHERE m.id = ANY(:messages) AND s.conversation_id = m.conversation_id RETURNING s.until
 ), m AS (
   DELETE FROM messages WHERE id = ANY(:messages) RETURNING id
 )
-SELECT (SELECT count(*) FROM m) AS messages, (SELECT count(*) FROM facts) AS memories
+SELECT (SELECT count(*) FROM m) AS messages, (SELECT count(*) FROM facts) AS memories,
+       (SELECT count(*) FROM told) AS summaries
 """)
 
 # Jobs and messages are gone by now. Payments that may have moved money are books, and are not ours to destroy.
@@ -92,6 +96,8 @@ WITH letters AS (
   UPDATE ledger SET {UNLINKED} WHERE job_id IS NULL AND conversation_id = :conversation RETURNING call
 ), s AS (
   DELETE FROM shown_media WHERE conversation_id = :conversation RETURNING media_id
+), told AS (
+  DELETE FROM summaries WHERE conversation_id = :conversation RETURNING until
 ), w AS (
   DELETE FROM chores WHERE conversation_id = :conversation RETURNING id
 ), q AS (
@@ -99,7 +105,7 @@ WITH letters AS (
 )
 SELECT (SELECT count(*) FROM letters) AS dead_letters, (SELECT count(*) FROM d) AS webhooks,
        (SELECT count(*) FROM g) AS ledger, (SELECT count(*) FROM s) AS media_facts, (SELECT count(*) FROM w) AS chores,
-       (SELECT count(*) FROM q) AS consents
+       (SELECT count(*) FROM q) AS consents, (SELECT count(*) FROM told) AS summaries
 """)
 _LAST = sql("""
 WITH c AS (
@@ -125,7 +131,7 @@ async def jobs(
 
 
 async def messages(tx: Transaction, numbers: Sequence[int]) -> Counter[str]:
-    """Messages, and what was learned from them."""
+    """Messages, what was learned from them, and the summaries of their conversation: each goes on from the last."""
     return counted(await tx.the(_MESSAGES, messages=list(numbers)))
 
 

@@ -38,6 +38,8 @@ _RELEASE_JOBS = sql(_RELEASE.format(table="jobs"))
 _RELEASE_DELIVERIES = sql(_RELEASE.format(table="deliveries"))
 _RELEASE_CHORES = sql(_RELEASE.format(table="chores"))
 
+_HOLDS = sql("SELECT leased_by = :instance AND lease_until IS NOT NULL AS held FROM jobs WHERE id = :job")
+
 _UNREADABLE = sql("""
 INSERT INTO dead_letters (source, code, error, attempts, payload)
 VALUES ('queue', :code, :error, 1, CAST(:payload AS jsonb))
@@ -65,6 +67,11 @@ async def release(tx: Transaction, instance: str) -> int:
     jobs = await tx.run(_RELEASE_JOBS, instance=instance)
     deliveries = await tx.run(_RELEASE_DELIVERIES, instance=instance)
     return jobs + deliveries + await tx.run(_RELEASE_CHORES, instance=instance)
+
+
+async def holds(tx: Transaction, instance: str, job: int) -> bool:
+    row = await tx.one(_HOLDS, instance=instance, job=job)
+    return row is not None and bool(row.held)
 
 
 async def keep_unreadable(tx: Transaction, queue: str, payload: str, error: str) -> None:

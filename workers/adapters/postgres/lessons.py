@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.memory.documents import config_of
-from pipelines.memory.learning import call_of
 from pipelines.memory.switch import may_recall
 from schemas.ids import MessageId
 from schemas.jobs import Learn
 from schemas.lessons import Heard, Learnt, Lesson, NotLearnt
-from schemas.llm import Reservation, SettledCall
 from schemas.memory import Asker
-from workers.adapters.postgres import ledger
+from workers.adapters.postgres import chores
+from workers.adapters.postgres.chores import AT_REST
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 from workers.adapters.postgres.vectors import as_vector
@@ -25,11 +24,6 @@ MOST_HEARD = 60
 """Messages of one lesson; the rest is the next one's."""
 LOOKED_AT = 500
 KNOWN_SHOWN = 50
-MAX_TRIES = 5
-MAX_CRASHES = 3
-LONGEST_PAUSE = 21_600.0
-SLACK_SECONDS = 60.0
-"""What a lesson may take beside the model's answer. Its lease covers both, so nobody renews it."""
 SAME = 0.05
 """A cosine distance below which two facts are one, when their numbers are equal too."""
 
@@ -55,22 +49,9 @@ FROM chores w JOIN conversations c ON c.id = w.conversation_id JOIN contacts ct 
 WHERE w.id = :chore AND w.conversation_id = :conversation AND w.kind = 'learn'
 FOR NO KEY UPDATE OF w
 """)
-_AT_REST = "dispatched_at = NULL, lease_until = NULL, leased_by = NULL, fence = fence + 1"
-_LATER = sql(f"""
-UPDATE chores SET {_AT_REST}, tries = :tries, crashes = 0, error = :error,
-  due_at = clock_timestamp() + make_interval(secs => :pause)
-WHERE id = :chore AND fence = :fence
-""")
 _WHEN_IDLE = sql(f"""
-UPDATE chores w SET {_AT_REST}, due_at = c.last_inbound_at + make_interval(secs => :idle)
+UPDATE chores w SET {AT_REST}, due_at = c.last_inbound_at + make_interval(secs => :idle)
 FROM conversations c WHERE w.id = :chore AND w.fence = :fence AND c.id = w.conversation_id
-""")
-_NOT_YET = sql("UPDATE chores SET dispatched_at = NULL WHERE id = :chore AND lease_until IS NULL")
-_REST = sql(f"UPDATE chores SET {_AT_REST}, due_at = NULL, error = :error WHERE id = :chore AND fence = :fence")
-_CLAIM = sql("""
-UPDATE chores SET fence = fence + 1, crashes = crashes + 1, due_at = NULL, leased_by = :instance,
-  lease_until = clock_timestamp() + make_interval(secs => :lease)
-WHERE id = :chore AND fence = :fence RETURNING fence
 """)
 _HEARD = sql(f"""
 SELECT id, text, coalesce(edited_at, created_at) AS at FROM messages
@@ -82,12 +63,6 @@ _KNOWN = sql(f"""
 SELECT text FROM chunks
 WHERE org_id = :org AND contact_id = :contact AND persona_id = :persona AND message_id IS NOT NULL
 ORDER BY id DESC LIMIT {KNOWN_SHOWN}
-""")
-_UNHEARD = sql(ledger.UNHEARD.format(which="call = :call"))
-_STILL_OURS = sql(f"""
-SELECT w.id, {CONTACT_FLAGS}
-FROM chores w JOIN conversations c ON c.id = w.conversation_id JOIN contacts ct ON ct.id = c.contact_id
-WHERE w.id = :chore AND w.fence = :fence AND w.lease_until IS NOT NULL FOR NO KEY UPDATE OF w
 """)
 # A message that was changed or deleted since it was read is no source, and what is known is not kept twice. The model
 # of the vectors takes numbers for equal, so they are compared as text.
@@ -108,7 +83,7 @@ _LEARNED = sql(f"""
 WITH read AS (
   UPDATE conversations SET learned_until = CAST(:until AS timestamptz) WHERE id = :conversation
 )
-UPDATE chores SET {_AT_REST}, tries = 0, crashes = 0, error = NULL,
+UPDATE chores SET {AT_REST}, tries = 0, crashes = 0, error = NULL,
   due_at = (SELECT CASE WHEN :full THEN clock_timestamp() ELSE max(coalesce(m.edited_at, m.created_at))
                         + make_interval(secs => :idle) END
             FROM messages m WHERE m.conversation_id = :conversation AND m.position > :last - {LOOKED_AT}
@@ -140,42 +115,41 @@ async def claim(tx: Transaction, hint: Learn) -> Lesson | None:
         return None
     row = {"chore": look.id, "fence": look.fence}
     if not look.due:
-        await tx.run(_NOT_YET, chore=look.id)
+        await chores.not_yet(tx, look.id)
         return None
     if look.busy:
         await tx.run(_WHEN_IDLE, idle=idle, **row)
         return None
     if (why := _closed(tx, conversation, look)) is not None:
-        await tx.run(_REST, error=why, **row)
+        await chores.rest(tx, look.id, look.fence, why)
         return None
     return await _take(tx, conversation, look)
 
 
 def _closed(tx: Transaction, conversation: Locked, look: Row) -> str | None:
     """Nothing is learned from whom we may not write to, nor where nobody could look it up."""
-    if look.erased or look.locked or look.opted_out:
-        return "the contact is erased, locked or has opted out"
-    if look.crashes >= MAX_CRASHES:
+    if chores.closed(look):
+        return chores.CLOSED
+    if look.crashes >= chores.MAX_CRASHES:
         return f"its worker died {look.crashes} times"
     return None if _learns(tx, conversation) else "nothing is looked up in this organisation"
 
 
 async def _take(tx: Transaction, conversation: Locked, look: Row) -> Lesson | None:
-    await tx.run(_UNHEARD, call=call_of(look.id, look.fence))
+    await chores.unheard(tx, look.id, look.fence)
     heard = await tx.all(
         _HEARD, conversation=conversation.id, last=conversation.last_position, since=look.learned_until
     )
     if not heard:
-        await tx.run(_REST, chore=look.id, fence=look.fence, error=None)
+        await chores.rest(tx, look.id, look.fence)
         return None
     asker = Asker(conversation.org, conversation.persona.id, conversation.contact_id)
     known = await tx.all(_KNOWN, org=asker.org, persona=asker.persona, contact=asker.contact)
-    lease = tx.settings.llm.timeout_seconds + SLACK_SECONDS
-    row = await tx.the(_CLAIM, chore=look.id, fence=look.fence, instance=tx.instance, lease=lease)
+    fence = await chores.take(tx, look.id, look.fence)
     spec, persona = conversation.organization.spec, conversation.persona.spec
     return Lesson(
         chore=look.id,
-        fence=row.fence,
+        fence=fence,
         conversation=conversation.id,
         asker=asker,
         organization=spec,
@@ -186,30 +160,26 @@ async def _take(tx: Transaction, conversation: Locked, look: Row) -> Lesson | No
     )
 
 
-async def reserve(tx: Transaction, lesson: Lesson, reservation: Reservation) -> None:
-    await ledger.pay_for(tx, _owner(tx, lesson), None, reservation)
-
-
 async def end(tx: Transaction, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
     """Answers how many facts are new."""
     if isinstance(learnt, Learnt):
         return await _keep(tx, lesson, learnt)
     if learnt is None:
-        await _give_back(tx, lesson)
+        await chores.give_back(tx, lesson)
     else:
-        await _postpone(tx, lesson, learnt)
+        await chores.postpone(tx, lesson, learnt)
     return 0
 
 
 async def _keep(tx: Transaction, lesson: Lesson, learnt: Learnt) -> int:
     """What was paid is kept whoever has the row by now."""
     conversation = await lock(tx, lesson.conversation)
-    await _pay(tx, lesson, learnt.call)
-    ours = await tx.one(_STILL_OURS, chore=lesson.chore, fence=lesson.fence)
+    await chores.pay(tx, lesson, learnt.call)
+    ours = await chores.still_ours(tx, lesson)
     if conversation is None or ours is None:
         return 0
-    if ours.erased or ours.locked or ours.opted_out:
-        await tx.run(_REST, chore=lesson.chore, fence=lesson.fence, error="the contact may not be written to")
+    if chores.closed(ours):
+        await chores.rest(tx, lesson.chore, lesson.fence, chores.CLOSED)
         return 0
     new = await _remember(tx, lesson, learnt) if learnt.facts else 0
     await tx.run(
@@ -246,46 +216,3 @@ async def _remember(tx: Transaction, lesson: Lesson, learnt: Learnt) -> int:
         model=learnt.model,
         facts=json.dumps(facts),
     )
-
-
-async def _postpone(tx: Transaction, lesson: Lesson, failed: NotLearnt) -> None:
-    """Tried again after minutes, then hours; given up after the fifth time, until the contact writes again."""
-    await lock(tx, lesson.conversation)
-    if failed.call is not None:
-        await _pay(tx, lesson, failed.call)
-    row = await tx.one(_TRIES, chore=lesson.chore, fence=lesson.fence)
-    if row is None:
-        return
-    tries = row.tries + 1
-    if failed.final or tries >= MAX_TRIES:
-        await tx.run(_REST, chore=lesson.chore, fence=lesson.fence, error=failed.sentence)
-        return
-    pause = min(max(failed.pause or 0, 60.0 * 4**row.tries), LONGEST_PAUSE) * (1 + tx.chance() / 4)
-    await tx.run(_LATER, chore=lesson.chore, fence=lesson.fence, tries=tries, error=failed.sentence, pause=pause)
-
-
-async def _give_back(tx: Transaction, lesson: Lesson) -> None:
-    """The worker stops: another one begins anew."""
-    await lock(tx, lesson.conversation)
-    row = await tx.one(_TRIES, chore=lesson.chore, fence=lesson.fence)
-    if row is not None:
-        await tx.run(_LATER, chore=lesson.chore, fence=lesson.fence, tries=row.tries, error=None, pause=0)
-
-
-_TRIES = sql("SELECT tries FROM chores WHERE id = :chore AND fence = :fence AND lease_until IS NOT NULL")
-
-
-async def _pay(tx: Transaction, lesson: Lesson, call: SettledCall) -> None:
-    await ledger.pay_for(tx, _owner(tx, lesson), call)
-
-
-def _owner(tx: Transaction, lesson: Lesson) -> dict[str, Any]:
-    return {
-        "org": lesson.asker.org,
-        "pipeline": lesson.pipeline,
-        "conversation": lesson.conversation,
-        "job": None,
-        "run": None,
-        "fence": lesson.fence,
-        "eur_per_usd": tx.settings.fx.eur_per_usd,
-    }

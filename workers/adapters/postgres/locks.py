@@ -18,7 +18,8 @@ LOCKED = """
 c.id, c.org_id, c.name, c.persona_id, c.contact_id, c.inbound_seq, c.last_position, c.last_inbound_at,
 c.operator_seq, c.handled_by, c.handled_by_who, c.handled_at, c.plan, c.paused_until,
 clock_timestamp() AS now, ct.name AS contact, o.name AS organization, o.version AS organization_version,
-o.strategy_version, o.webhook_disabled_at, p.name AS persona, p.version AS persona_version
+o.strategy_version, o.webhook_disabled_at, p.name AS persona, p.version AS persona_version,
+p.brisk
 """
 """What `of_row` needs of the conversation `c`, its contact `ct`, organisation `o` and persona `p`."""
 
@@ -129,7 +130,7 @@ async def of_row(tx: Transaction, row: Row) -> Locked:
         contact_id=ContactId(row.contact_id),
         contact=row.contact,
         organization=Organization(OrgId(row.org_id), row.organization, organization),
-        persona=Persona(PersonaId(row.persona_id), row.persona, persona),
+        persona=Persona(PersonaId(row.persona_id), row.persona, persona, row.brisk),
         inbound_seq=row.inbound_seq,
         last_position=row.last_position,
         last_inbound_at=row.last_inbound_at,

@@ -26,14 +26,20 @@ MEDIA = f"""(
                   'about', m.description, 'amount', CAST(m.price AS text), 'currency', m.currency))
   FROM (SELECT media_id FROM shown_media WHERE conversation_id = j.conversation_id ORDER BY at DESC LIMIT {_MOST}) s
   JOIN media_items m ON m.id = s.media_id LEFT JOIN albums a ON a.id = m.album_id
-) AS media_shown"""
+) AS media_shown, (
+  SELECT count(*) FROM conversations wc JOIN conversations oc
+    ON oc.contact_id = wc.contact_id AND oc.persona_id = wc.persona_id
+  JOIN jobs oj ON oj.conversation_id = oc.id JOIN candidates ok ON ok.job_id = oj.id
+  WHERE wc.id = j.conversation_id AND oj.kind <> 'delivery' AND oj.state IN ('held', 'sending') AND oj.id <> j.id
+    AND ok.kind IN ('image', 'video') AND ok.state IN ('held', 'preparing')
+) AS media_waiting"""
 """Columns beside the job `j` and its contact `ct`."""
 
 
 def history(look: Row) -> MediaHistory:
     """Of a row with the columns `MEDIA`."""
     facts = tuple(_fact(item) for item in look.media_had or ())
-    return MediaHistory(facts, tuple(_media(item) for item in look.media_shown or ()))
+    return MediaHistory(facts, tuple(_media(item) for item in look.media_shown or ()), look.media_waiting)
 
 
 def _fact(item: Mapping[str, Any]) -> MediaFact:

@@ -21,12 +21,14 @@ from schemas.decisions import Decision
 from schemas.honesty import Alarm
 from schemas.http import Ingested, MessageIn, MessagePatch
 from schemas.ids import DeliveryId, JobId, OrgId, PaymentId
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Summarize
 from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation
 from schemas.payments import Link, LinkFailed, Offering, PaymentProvider, PaymentState
 from schemas.speech import Recording, SpeechFailed
+from schemas.summaries import Folding, Summed
 from workers.adapters.postgres import (
+    chores,
     deliveries,
     edits,
     followups,
@@ -41,6 +43,7 @@ from workers.adapters.postgres import (
     sends,
     settle,
     steps,
+    summaries,
 )
 from workers.adapters.postgres import spoken as voiced
 from workers.adapters.postgres.operators import ByOperators
@@ -196,12 +199,27 @@ class Transitions(ByOperators):
 
     async def reserve_lesson(self, lesson: Lesson, reservation: Reservation) -> None:
         async with self._transaction() as tx:
-            await lessons.reserve(tx, lesson, reservation)
+            await chores.reserve(tx, lesson, reservation)
 
     async def end_lesson(self, lesson: Lesson, learnt: Learnt | NotLearnt | None) -> int:
         """Guard: the fence; the call is paid in any case. None: the worker stops. Answers how many facts are new."""
         async with self._transaction() as tx:
             return await lessons.end(tx, lesson, learnt)
+
+    async def claim_summary(self, hint: Summarize) -> Folding | None:
+        """Guard: due, no lease, the contact neither erased, locked nor opted out."""
+        async with self._transaction() as tx:
+            return await summaries.claim(tx, hint)
+
+    async def reserve_summary(self, folding: Folding, reservation: Reservation) -> None:
+        async with self._transaction() as tx:
+            await chores.reserve(tx, folding, reservation)
+
+    async def end_summary(self, folding: Folding, summed: Summed | NotLearnt | None) -> None:
+        """Guard: the fence, and what was summed up is as it was read; the call is paid in any case. None: the worker
+        stops."""
+        async with self._transaction() as tx:
+            await summaries.end(tx, folding, summed)
 
     # ---------------------------------------------------------------- leases and what the queue could not read
 
@@ -217,6 +235,11 @@ class Transitions(ByOperators):
         """A process is known to be dead: what it had leased is due at once. Answers how many rows."""
         async with self._transaction() as tx:
             return await leases.release(tx, instance)
+
+    async def holds(self, instance: str, hint: AutoReply) -> bool:
+        """Whether its job is in the hands of that process. Changes nothing."""
+        async with self._transaction() as tx:
+            return await leases.holds(tx, instance, hint.job)
 
     async def keep_unreadable(self, queue: str, payload: str, error: str) -> None:
         """A queue message that is no hint of ours becomes a dead letter, AR-570."""

@@ -4,22 +4,23 @@ import base64
 import os
 import secrets
 import shutil
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 
 from schemas.settings import KEPT_NAMES
 from workers.cli.client import Gateway
-from workers.cli.demo import scenes
+from workers.cli.demo import scenes, selling
 from workers.cli.demo.receiver import Receiver, receiving
 from workers.cli.demo.stage import Stage
 from workers.cli.failures import CommandFailed, DidNotStart, Interrupted, StoryBroken
+from workers.cli.invocation import command
 from workers.cli.ports import free_port
 from workers.cli.terminal import Terminal
 from workers.cli.up.folder import Folder
@@ -48,7 +49,7 @@ def demo(keep: bool) -> None:
             if not await_ready(found):
                 raise Interrupted
             _play(found, receiver, secret, terminal)
-            terminal.say(EPILOGUE.format(replique=_command()))
+            terminal.say(EPILOGUE.format(replique=command()))
             if keep:
                 _keep(found, terminal)
 
@@ -64,6 +65,9 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
             scenes.three_in_a_row(stage)
             scenes.one_more(stage)
             scenes.heard(stage, found.folder.files)
+            selling.shown_a_photo(stage)
+            selling.paid(stage, selling.offered(stage))
+            scenes.corrected(stage, lambda said, turns: _script(found, said, turns))
             scenes.edited(stage)
             scenes.overtaken(stage)
             scenes.killed_while_thinking(stage, lambda: found.supervisor.child(WORKER).pid, lambda: _slow_model(found))
@@ -78,6 +82,13 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
         f"{len(set(bubbles))} replies, {len(bubbles)} bubbles, each delivered once, every signature verified, "
         f"in {time.monotonic() - began:.0f} s."
     )
+
+
+def _script(found: Installation, said: str, turns: list[dict[str, Any]]) -> None:
+    """What the simulator writes, turn by turn, when the contact says this."""
+    if simulator := found.wiring.simulator:
+        script = {"match": said, "task": "reply", "turns": turns}
+        httpx2.post(f"{simulator.url}/_sim/scripts", json=script).raise_for_status()
 
 
 def _slow_model(found: Installation) -> None:
@@ -111,13 +122,8 @@ def _keep(found: Installation, terminal: Terminal) -> None:
     terminal.say("")
     terminal.say("It goes on until Ctrl-C. From another terminal:", "bold")
     terminal.say(f"  cd {found.folder.path.parent}")
-    terminal.say(f'  {_command()} send "tu es là ?" --persona maya --contact leo --follow')
+    terminal.say(f'  {command(anywhere=True)} send "tu es là ?" --persona maya --contact leo --follow')
     watch(found)
-
-
-def _command() -> str:
-    """What starts us in the reader's shell: an environment that is not activated is not on the path."""
-    return "replique" if shutil.which("replique") else str(Path(sys.executable).with_name("replique"))
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """How the demo shows what happens: told live, from the gateway's own answers and from what the receiver got."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from queue import Empty
@@ -18,6 +18,16 @@ from workers.cli.terminal import Terminal
 LOOK_SECONDS = 0.1
 SCENE_SECONDS = 90.0
 TOLD_BY_THE_RECEIVER = frozenset({"bubble"})
+BETWEEN = (" is queued", " is running", " is sending")
+"""States that the lines around them tell of."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A reply that was sent, and the webhooks that brought its bubbles."""
+
+    job: JobOut
+    got: list[Delivery]
 
 
 @dataclass
@@ -58,12 +68,45 @@ class Stage:
                 job = JobOut.model_validate(self.gateway.job(reference))
                 self.show_arrivals()
                 for line in story.news(job):
-                    if line.kind not in TOLD_BY_THE_RECEIVER:
+                    if line.kind not in TOLD_BY_THE_RECEIVER and not line.text.endswith(BETWEEN):
                         self.terminal.say(line.text, line.style)
                 if until(job):
                     return job
                 countdown.show(job)
                 self._wait(job, end)
+
+    def sent_at_once(self, reference: str) -> Answered:
+        """The operator has read the reply and sends it: the rest of the countdown need not be watched."""
+        job = self.follow(reference, held)
+        check(job.state == "held", f"{job.id} was {job.state} before the operator could send it")
+        self.steer(job.id, "approve")
+        return self.answered(self.follow(reference, ended))
+
+    def answered(self, job: JobOut) -> Answered:
+        """What the receiver got for this job. Checks that it is the reply: signed, in order, each bubble once."""
+        check(job.outcome == "sent", f"{job.id} ended {job.outcome} {job.code or ''} {job.reason or ''}".rstrip())
+        self.show_arrivals()
+        got = [d for d in self.receiver.all if d.type == "message.send" and d.data.get("job") == job.id]
+        check(all(d.verified for d in got), "a webhook came with a wrong signature")
+        ids = [d.webhook_id for d in got]
+        check(len(ids) == len(set(ids)), f"a bubble was delivered twice: {ids}")
+        sent, arrived = [c.id for c in job.candidates if c.state == "sent"], [d.data.get("id") for d in got]
+        check(arrived == sent, f"{sent} are marked sent, {arrived} arrived")
+        check(all(d.data.get("ai_generated") is True for d in got), "a bubble does not say that an AI made it")
+        return Answered(job, got)
+
+    def arrives(self, kind: str, seconds: float) -> Delivery:
+        """The newest webhook of that type, waited for. Raises StoryBroken when it does not come."""
+        end = time.monotonic() + seconds
+        while (found := next((d for d in reversed(self.receiver.all) if d.type == kind), None)) is None:
+            check(time.monotonic() < end, f"no {kind} within {seconds:.0f} s")
+            time.sleep(LOOK_SECONDS)
+        self.show_arrivals()
+        return found
+
+    def aside(self, text: str) -> None:
+        """A remark to whoever watches, with facts of the product."""
+        self.terminal.say(f"  → {text}", "italic")
 
     def show_arrivals(self) -> None:
         while True:
@@ -74,9 +117,8 @@ class Stage:
 
     def _show(self, delivery: Delivery) -> None:
         seal = "signature verified" if delivery.verified else "BAD SIGNATURE"
-        who = "Maya" if delivery.data.get("kind") != "notice" else "notice"
-        voice = " (spoken)" if delivery.data.get("audio") else ""
-        self.terminal.say(f"{who}{voice}: {delivery.data.get('text', delivery.type)}", "bold green")
+        for line in told(delivery):
+            self.terminal.say(line, "bold green")
         self.terminal.say(f"  webhook {delivery.webhook_id} {delivery.type}, {seal}", "dim")
 
     def _wait(self, job: JobOut, end: float) -> None:
@@ -85,6 +127,26 @@ class Stage:
         if time.monotonic() > end:
             raise StoryBroken(f"{job.id} is still {job.state} after {SCENE_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)
+
+
+def told(delivery: Delivery) -> Iterator[str]:
+    """What the app would show its user, or hears itself."""
+    data = delivery.data
+    if delivery.type != "message.send":
+        yield f"your app hears: {delivery.type} {data.get('id', '')}".rstrip()
+        return
+    who = "notice" if data.get("kind") == "notice" else "Maya"
+    shown = [f"{media['type']} {media['id']}" for media in data.get("media") or ()]
+    payment = data.get("payment")
+    if payment:
+        shown.append(f"offer of {', '.join(payment['media_ids'])} for {payment['amount']} {payment['currency']}")
+    if data.get("audio"):
+        shown.append("spoken")
+    of = f" ({', '.join(shown)})" if shown else ""
+    yield f"{who}{of}: {data.get('text', '')}".rstrip(": ")
+    yield from (f"  at {media['url']}" for media in data.get("media") or ())
+    if payment:
+        yield f"  pay at {payment['url']}"
 
 
 class Countdown:

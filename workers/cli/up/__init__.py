@@ -6,6 +6,7 @@ from pathlib import Path
 
 from workers.cli.client import Gateway
 from workers.cli.connection import HOME
+from workers.cli.invocation import command
 from workers.cli.terminal import SIMULATED, Terminal
 from workers.cli.up.first_use import EXAMPLE, EXAMPLE_SENTENCE, has_organization
 from workers.cli.up.folder import Folder
@@ -40,7 +41,7 @@ def _welcome(found: Installation, terminal: Terminal) -> None:
         ("key", f"{found.connection.key}   (admin; kept in {found.folder.path}/connection.json)"),
         ("servers", own),
         ("logs", str(found.folder.logs)),
-        ("try", 'replique send "coucou, tu fais quoi ?" --persona maya --contact leo --follow'),
+        ("try", f'{command()} send "coucou, tu fais quoi ?" --persona maya --contact leo --follow'),
         ("stop", "Ctrl-C"),
     ]
     terminal.table(("ready", ""), rows)

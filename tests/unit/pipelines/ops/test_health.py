@@ -1,6 +1,7 @@
 """What is looked at, and what is found: each thing that can be wrong is told, with what to do."""
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ WELL = Checkup(
     routes={"reply": MODEL, "review": MODEL},
     left_out=(),
     simulator=False,
-    prompt=PromptHealth("maya", MODEL, 1_500, 512),
+    prompt=PromptHealth("maya", MODEL, {"tools": 1_000, "persona": 500}, 512),
     storage_url="s3://bucket",
     storage=None,
     local=False,
@@ -47,6 +48,7 @@ def test_all_is_well() -> None:
     ("changes", "check", "level"),
     [
         ({"server": None}, "postgres", Level.WRONG),
+        ({"set_in_vain": ("AI_ROUTING_DYNAMIC",)}, "settings", Level.WARNING),
         (the_server(version=140_009), "postgres", Level.WRONG),
         (the_server(migration=None), "migration", Level.WRONG),
         (the_server(vector=None), "pgvector", Level.WRONG),
@@ -65,7 +67,7 @@ def test_all_is_well() -> None:
         ({"routes": {"reply": None}}, "model reply", Level.WRONG),
         ({"left_out": ("openai:gpt-6-luna",)}, "models", Level.WARNING),
         ({"simulator": True}, "simulator", Level.WARNING),
-        ({"prompt": PromptHealth("maya", MODEL, 511, 512)}, "prompt", Level.WARNING),
+        ({"prompt": PromptHealth("maya", MODEL, {"tools": 511}, 512)}, "prompt", Level.WARNING),
         ({"storage_url": None}, "storage", Level.WARNING),
         ({"storage": "read-only"}, "storage", Level.WRONG),
         ({"storage_url": "/srv/files"}, "storage", Level.WARNING),
@@ -85,3 +87,17 @@ def test_what_is_not_well_is_found(changes: dict[str, Any], check: str, level: L
 @pytest.mark.parametrize("name", MODELS)
 def test_the_simulator_caches_from_where_we_say(name: str) -> None:
     assert cacheable_minimum(Model("anthropic", name)) == MODELS[name].cache_minimum
+
+
+def test_a_prompt_that_is_too_short_names_its_segments_what_is_missing_and_what_that_costs() -> None:
+    segments = {"tools": 2_000, "product": 900, "organisation": 0, "persona": 100}
+    prompt = PromptHealth("maya", "anthropic:claude-haiku-4-5", segments, 4_096, Decimal("3.00"), Decimal("0.4096"))
+
+    (found,) = [finding for finding in findings(replace(WELL, prompt=prompt)) if finding.check == "prompt"]
+
+    assert found.sentence == (
+        "the prompt of persona maya is too short to be cached: about 3000 tokens (tools 2000, product 900, "
+        "organisation 0, persona 100), anthropic:claude-haiku-4-5 caches from 4096; 1096 are missing. A thousand model "
+        "calls pay $3.00 for it in full, filled up they would read it for $0.41"
+    )
+    assert found.next == "write some 1096 tokens more into its instructions, or ask a model with a lower minimum"

@@ -90,6 +90,22 @@ def test_refusals_end_the_run() -> None:
     ]
 
 
+def test_messages_that_the_context_names_as_waiting_are_answered_wherever_they_stand() -> None:
+    said = {"type": "tool_use", "id": "bub_1", "name": "send_message", "input": {"text": "Coucou"}}
+    waiting = '<external_content type="message">\n[20:15] tu es où ?\n</external_content>'
+    now = {"type": "text", "text": f"<run_context>\nThey still wait for a reply:\n{waiting}\n</run_context>"}
+    behind = [
+        {"role": "user", "content": [{"type": "text", "text": f"[20:15] {line}"} for line in ("Salut", "tu es où ?")]},
+        {"role": "assistant", "content": [said, {**said, "id": "bub_2"}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": f"bub_{n}", "content": "sent"} for n in (1, 2)] + [now],
+        },
+    ]
+
+    assert play(request(*behind)) == [["set_plan", "send_message"], ["send_message"], ["(Réponse prête.)"]]
+
+
 def test_only_offered_tools_are_called_with_fitting_arguments() -> None:
     schema = {
         "type": "object",
@@ -209,3 +225,66 @@ def test_without_the_tool_or_after_a_refusal_it_writes() -> None:
 
 def test_who_does_not_ask_is_written_to() -> None:
     assert play(request(heard("coucou"), tools=[SEND, SPEAK]))[0] == ["send_message"]
+
+
+LOOK = {
+    "name": "get_media",
+    "input_schema": {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]},
+}
+SHOW = {**SEND, "name": "send_image"}
+SELL = {**SEND, "name": "send_payment"}
+GALLERY = [SEND, LOOK, SHOW, SELL]
+
+
+def calls_of(body: dict[str, Any], found: str) -> list[dict[str, Any]]:
+    """All calls of a run whose lookups answer `found`."""
+    made: list[dict[str, Any]] = []
+    for _ in range(6):
+        answer = compose(improvise(body))
+        if answer.stop != "tool_use":
+            break
+        made += answer.content
+        results = [{"type": "tool_result", "tool_use_id": block["id"], "content": found} for block in answer.content]
+        more = [{"role": "assistant", "content": list(answer.content)}, {"role": "user", "content": results}]
+        body = {**body, "messages": [*body["messages"], *more]}
+    return [{"name": call["name"], **call["input"]} for call in made]
+
+
+@pytest.mark.parametrize(
+    ("line", "shelf", "tool", "given"),
+    [
+        ("tu m'envoies une photo", "free", "send_image", {"media_id": "lac-2"}),
+        ("show me your dog", "free", "send_image", {"media_id": "lac-2"}),
+        ("tu vends ta vidéo", "paid", "send_payment", {"media_ids": ["lac-2"]}),
+        ("can I buy a photo", "paid", "send_payment", {"media_ids": ["lac-2"]}),
+    ],
+)
+def test_who_asks_to_see_or_to_buy_gets_what_the_lookup_put_first(
+    line: str, shelf: str, tool: str, given: dict[str, Any]
+) -> None:
+    calls = calls_of(request(heard(line), tools=GALLERY), '{"media": [{"id": "lac-2"}, {"id": "lac-1"}]}')
+
+    assert [call["name"] for call in calls] == ["get_media", tool]
+    assert (calls[0]["kind"], calls[0]["query"]) == (shelf, line)
+    assert given.items() <= calls[1].items()
+
+
+def test_a_lookup_that_finds_nothing_leaves_words() -> None:
+    calls = calls_of(request(heard("une photo"), tools=GALLERY), "There is no free photo or video to send.")
+
+    assert [call["name"] for call in calls] == ["get_media", "send_message"]
+
+
+def test_what_the_context_says_that_the_reply_needs_is_used() -> None:
+    now = {"type": "text", "text": "<run_context>\n- Before you end your turn, use: send_payment\n</run_context>"}
+    asked = {"role": "user", "content": [{"type": "text", "text": "[20:15] ta vidéo du lac"}, now]}
+
+    calls = calls_of(request(asked, tools=GALLERY), '{"media": [{"id": "lac-2"}]}')
+
+    assert [call["name"] for call in calls] == ["get_media", "send_payment"]
+
+
+def test_a_refused_lookup_or_offer_leaves_words() -> None:
+    turns = play(request(heard("je veux acheter"), tools=GALLERY), refuse=True)
+
+    assert turns[:2] == [["get_media"], ["send_message"]]

@@ -63,6 +63,8 @@ _CONVERSATION = text(
     + _list(_whole("d", _OUTBOX), "d.id", "deliveries d WHERE d.conversation_id = c.id AND d.candidate_id IS NULL")
     + ", 'media_shown', "
     + _list("i.name", "s.at", "shown_media s JOIN media_items i ON i.id = s.media_id WHERE s.conversation_id = c.id")
+    + ", 'summaries', "
+    + _list(_whole("u"), "u.until", "summaries u WHERE u.conversation_id = c.id")
     + ", 'chores', "
     + _list(_whole("w", _OUTBOX), "w.id", "chores w WHERE w.conversation_id = c.id")
     + ") AS found FROM conversations c JOIN personas p ON p.id = c.persona_id WHERE c.id = :conversation"
