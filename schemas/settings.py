@@ -64,7 +64,6 @@ KEPT_NAMES = {
 NOT_READ = frozenset(
     {
         "max_conversation_per_user",
-        "max_history_messages",
         "max_turns_per_conversation",
         "model_assistant",
         "model_bulk",

@@ -14,6 +14,7 @@ from schemas.settings import Settings
 from workers import actors
 from workers.actors.unreadable import keep_unreadable
 from workers.adapters.clock import SystemClock
+from workers.adapters.postgres.fitting import schema_fits
 from workers.bootstrap import App, build_app, load_embeddings, replies_for
 from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.broker import HintBroker
@@ -68,6 +69,9 @@ def _run_process(
 ) -> int:
     loop = EventLoop()
     loop.start()
+    if not loop.run(schema_fits(database_address(settings), lambda: stop.asked)):
+        loop.stop()
+        return 0
     wiring = build_app(settings, name, queues)
     app = loop.run(wiring.__aenter__())
     if replaces is not None:

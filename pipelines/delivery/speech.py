@@ -14,6 +14,10 @@ Measure = Callable[[bytes], int | None]
 """How many milliseconds a whole file lasts; None for one that is damaged."""
 
 
+def file_key(org: int, voice: Voice, language: str, text: str) -> str:
+    return f"org_{org}/speech/{audio_key(voice.engine, voice.name, language, text)}.ogg"
+
+
 @dataclass(frozen=True, slots=True)
 class Recordings:
     speech: Speech
@@ -29,7 +33,7 @@ class Recordings:
         voice = Voice.parse(bubble.voice, self.default)
         if not voice.engine.built_in and not bubble.consented:
             raise SpeechFailed(f"the voice {voice} needs its owner's consent on record", retryable=False)
-        key = f"org_{bubble.org}/speech/{audio_key(voice.engine, voice.name, bubble.language, bubble.text)}.ogg"
+        key = file_key(bubble.org, voice, bubble.language, bubble.text)
         try:
             async with self._making.setdefault(key, asyncio.Lock()):
                 duration = await self._kept(key)

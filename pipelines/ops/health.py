@@ -59,7 +59,7 @@ def _postgres(server: ServerHealth | None) -> Iterator[Finding]:
         yield _wrong("postgres", f"PostgreSQL {version} is too old", "run PostgreSQL 15 or newer")
     else:
         yield _ok("postgres", f"PostgreSQL {version} answers")
-    if server.migration != server.newest:
+    if not server.fits:
         sentence = f"the schema is at {server.migration or 'nothing'}, this version needs {server.newest}"
         yield _wrong("migration", sentence, "run `replique migrate`")
     else:

@@ -13,6 +13,7 @@ from schemas.tables.people import (
     OrganizationRow,
     PersonaRow,
 )
+from schemas.tables.rights import DoomedFileRow, ErasureRow, RetentionPassRow
 from schemas.tables.strategy import IntentRow, RuleRow
 from schemas.tables.sums import QuotaCountRow, SpendingRow, TallyRow, TotalRow
 from schemas.tables.talk import ConversationRow, MessageRow, SummaryRow
@@ -31,6 +32,8 @@ __all__ = [
     "DeadLetterRow",
     "DeliveryRow",
     "DocumentRow",
+    "DoomedFileRow",
+    "ErasureRow",
     "InstallationRow",
     "IntentRow",
     "JobEventRow",
@@ -43,6 +46,7 @@ __all__ = [
     "PaymentRow",
     "PersonaRow",
     "QuotaCountRow",
+    "RetentionPassRow",
     "RuleRow",
     "RunRow",
     "RunStepRow",

@@ -51,6 +51,7 @@ class CandidateRow(Table):
             "state IN ('held', 'preparing', 'leaving', 'sent', 'dropped', 'recalled', 'failed')", name="state"
         ),
         Index("candidates_job", "job_id", "ordinal"),
+        Index("candidates_audio", sql("(audio ->> 'key')"), postgresql_where=sql("audio IS NOT NULL")),
         Index("candidates_sent", "conversation_id", "id", postgresql_where=sql("state = 'sent'")),
     )
 
@@ -89,6 +90,7 @@ class DeliveryRow(Due, Table):
             postgresql_where=sql("candidate_id IS NOT NULL AND state IN ('posting', 'waiting')"),
         ),
         Index("deliveries_candidate", "candidate_id", postgresql_where=sql("candidate_id IS NOT NULL")),
+        Index("deliveries_events", "conversation_id", postgresql_where=sql("candidate_id IS NULL")),
         Index("deliveries_due", "queue", "org_id", "due_at", postgresql_where=WAITS_FOR_CLOCK),
         Index("deliveries_due_time", "due_at", postgresql_where=WAITS_FOR_CLOCK),
         Index("deliveries_in_flight", "queue", "org_id", postgresql_where=IN_FLIGHT),
@@ -117,5 +119,10 @@ class DeadLetterRow(Table):
     __table_args__ = (
         CheckConstraint("source IN ('job', 'delivery', 'queue')", name="source"),
         Index("dead_letters_open", "org_id", "id", postgresql_where=sql("state = 'open'")),
+        Index(
+            "dead_letters_delivery",
+            "delivery_id",
+            postgresql_where=sql("job_id IS NULL AND delivery_id IS NOT NULL"),
+        ),
         Index("dead_letters_job", "job_id", postgresql_where=sql("job_id IS NOT NULL")),
     )

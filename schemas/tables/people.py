@@ -1,13 +1,16 @@
 """Who is served and who may call: organisations, personas, contacts, keys, the audit log, the installation."""
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import text as sql
 from sqlalchemy.orm import Mapped, mapped_column
 
 from schemas.tables.base import Count, Facts, Flag, Key, Moment, Ref, Stamp, Str, Table
 
 
 class InstallationRow(Table):
-    """One row: what this installation is called in webhook ids, its secret, and the epoch of its Redis."""
+    """One row: what this installation is called in webhook ids, its secret, and the epoch of its Redis.
+
+    `runs_since`: code that knows the schema of this revision, or a later one, runs on the schema as it is now."""
 
     __tablename__ = "installation"
 
@@ -15,6 +18,7 @@ class InstallationRow(Table):
     tag: Mapped[Str]
     secret: Mapped[Str]
     redis_epoch: Mapped[Str | None]
+    runs_since: Mapped[Str] = mapped_column(server_default=sql("'0010'"))
     created_at: Mapped[Stamp]
 
 
@@ -126,4 +130,4 @@ class AuditRow(Table):
     subject: Mapped[Str]
     facts: Mapped[Facts]
 
-    __table_args__ = (Index(None, "org_id", "id"),)
+    __table_args__ = (Index(None, "org_id", "id"), Index("audit_log_subject", "org_id", "subject"))

@@ -210,6 +210,11 @@ class LedgerRow(Table):
         CheckConstraint("state IN ('reserved', 'settled', 'unknown')", name="state"),
         Index("ledger_run", "run_id"),
         Index("ledger_job", "job_id"),
+        Index(
+            "ledger_aside",
+            "conversation_id",
+            postgresql_where=text("job_id IS NULL AND conversation_id IS NOT NULL"),
+        ),
         Index("ledger_org", "org_id", "at"),
         Index("ledger_conversation", "conversation_id"),
         Index("ledger_at", "at"),

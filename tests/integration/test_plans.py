@@ -35,9 +35,11 @@ from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.dispatch import Dispatch
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.paces import Paces
+from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.totals import Totals
 from workers.adapters.postgres.views.dry_run import DryRuns
+from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.snapshot import Snapshots
 
 GROWN = 100_000
@@ -61,13 +63,15 @@ BIG = frozenset(
         "media_facts",
         "shown_media",
         "payments",
+        "audit_log",
+        "dead_letters",
     }
 )
 FILL = """
 INSERT INTO contacts (org_id, name, profile) SELECT {org}, 'f' || n, '{{}}' FROM {many};
 INSERT INTO conversations (org_id, persona_id, contact_id, name, inbound_seq, last_position)
   SELECT {org}, {persona}, id, name, 1, 2 FROM contacts;
-UPDATE conversations SET follow_up_at = clock_timestamp() + id * interval '1 min';
+UPDATE conversations SET follow_up_at = clock_timestamp() + interval '1 d' + id * interval '1 min';
 INSERT INTO jobs (org_id, conversation_id, queue, state, inbound_seq, first_message_at, due_at)
   SELECT {org}, id, CASE WHEN id % 10 < 9 THEN 'send' ELSE 'reply' END,
          CASE id % 10 WHEN 9 THEN 'queued' WHEN 8 THEN 'held' ELSE 'sent' END, 1, clock_timestamp(),
@@ -111,6 +115,10 @@ INSERT INTO payments
   SELECT {org}, {persona}, contact_id, id, 'o', jsonb_build_array(1 + id % 10000), 5, 'EUR',
          CASE id % 2 WHEN 0 THEN 'open' ELSE 'paid' END, 'webhook', 'r' || id, CASE id % 2 WHEN 1 THEN id END,
          clock_timestamp() FROM conversations;
+INSERT INTO audit_log (org_id, who, action, subject, facts)
+  SELECT {org}, 'zoe', 'job.held', 'job_' || id, '{{}}' FROM jobs;
+INSERT INTO dead_letters (org_id, source, state, job_id, code, error, payload)
+  SELECT {org}, 'job', 'retried', id, 'AR-520', 'x', '{{}}' FROM jobs;
 ANALYZE
 """
 
@@ -317,6 +325,38 @@ async def everything_remembered(storage: Storage) -> None:
     await Dispatch(storage.database, 100).admit(Queue.BACKGROUND, 1.0, expire=True)
 
 
+async def everything_erased(storage: Storage) -> None:
+    """A contact is erased while a reply lies ready, another is exported, and the sweeper looks at conversations."""
+    rights = Rights(storage.database, Settings(), storage.courier, "tests")
+    await storage.say("m-30", conversation="f21", contact={"id": "f21"})
+    await storage.transitions.record(await storage.claim(), a_reply("un"))
+    await Exports(Snapshots(storage.database)).of(storage.org, "f22")
+    await rights.erase(storage.org, "f21", "app")
+    await rights.erase(storage.org, "f21", "app")
+    await storage.rows("UPDATE erasures SET due_at = clock_timestamp()")
+    while (batch := await rights.advance()) is not None and not batch.finished:
+        pass
+    await rights.doomed()
+    await rights.still_heard("org_1/speech/a.ogg")
+    await rights.file_failed("org_1/speech/a.ogg", "away")
+    await rights.file_gone("org_1/speech/a.ogg")
+    await storage.rows("""UPDATE organizations SET spec = spec || '{"retention_days": 30}'""")
+    for table in ("messages", "conversations"):
+        number = "conversation_id" if table == "messages" else "id"
+        old = "created_at = created_at - interval '1 year'"
+        await storage.rows(
+            f"UPDATE {table} SET {old} WHERE {number} IN (SELECT id FROM conversations WHERE name LIKE 'f100%')"
+        )
+    await storage.rows(
+        "UPDATE jobs SET ended_at = created_at - interval '1 year' "
+        "WHERE conversation_id IN (SELECT id FROM conversations WHERE name LIKE 'f1000%') AND state = 'sent'"
+    )
+    swept = await rights.sweep()
+    assert swept is not None
+    assert swept.rows["messages"]
+    assert swept.rows["jobs"]
+
+
 async def everything_summed_up(storage: Storage) -> None:
     """The window of `f7` has grown; what it will cut is summed up, and a message that it tells of is changed."""
     transitions = storage.transitions
@@ -347,6 +387,7 @@ async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: 
             await everything_summed_up(storage)
             await everything_that_is_tried(storage)
             await writing_first(storage)
+            await everything_erased(storage)
 
         ours = {
             statement: bound

@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import bubbles, conversations, cost, costs, doctor, explain, jobs, keys, processes, queues, rules
+from workers.cli import (
+    bubbles,
+    conversations,
+    cost,
+    costs,
+    doctor,
+    erase,
+    explain,
+    jobs,
+    keys,
+    processes,
+    queues,
+    rules,
+)
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -83,6 +96,7 @@ def _because(taken: dict[str, object]) -> str:
 
 
 app.command()(explain.explain)
+app.command()(erase.erase)
 app.command()(queues.queues)
 app.command()(costs.costs)
 app.command()(doctor.doctor)

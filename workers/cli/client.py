@@ -71,6 +71,12 @@ class Gateway:
     def explain(self, subject: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/explain/{_segment(subject)}")
 
+    def erase(self, contact: str) -> dict[str, Any]:
+        return self._call("DELETE", f"/v1/contacts/{_segment(contact)}")
+
+    def erasure(self, reference: str) -> dict[str, Any]:
+        return self._call("GET", f"/v1/erasures/{_segment(reference)}")
+
     def dry_run(self, wanted: dict[str, Any]) -> dict[str, Any]:
         return self._call("POST", "/v1/rules/dry-run", wanted)
 

@@ -42,7 +42,7 @@ class Doctor:
         except Unavailable:
             server = None
         routes = _routes(settings)
-        at_head = server is not None and server.migration == server.newest
+        at_head = server is not None and server.fits
         return Checkup(
             server=server,
             redis=await self._redis(),

@@ -9,12 +9,14 @@ from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.keys import Keys
 from workers.adapters.postgres.provision import Provision
+from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.costs import Costs
 from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
+from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
 from workers.gateway.auth import Guard
@@ -33,6 +35,8 @@ class Parts:
     guard: Guard
     keys: Keys
     provision: Provision
+    rights: Rights
+    exports: Exports
     conversations: Conversations
     jobs: Jobs
     payments: Payments

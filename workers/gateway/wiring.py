@@ -17,6 +17,7 @@ from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.keys import Keys
 from workers.adapters.postgres.provision import Provision
+from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.views.conversations import Conversations
@@ -24,6 +25,7 @@ from workers.adapters.postgres.views.costs import Costs
 from workers.adapters.postgres.views.dead_letters import DeadLetters
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
+from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
@@ -83,6 +85,8 @@ def assemble(
         guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
         provision=Provision(database, embedder),
+        rights=Rights(database, settings, courier, settings.instance or "gateway"),
+        exports=Exports(snapshots),
         conversations=Conversations(snapshots, files.signer, settings.simulator),
         jobs=Jobs(snapshots, files.signer, settings.simulator),
         payments=Payments(snapshots),

@@ -4,6 +4,7 @@ All of them are locked before anything else, in the order of their ids, so that 
 The flag on the contact is the truth, asked by every gate; what is live is taken away in the same transaction.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.delivery.closing import words_for
@@ -38,6 +39,10 @@ _ALL_OF = sql(_ALL.format(whose="(SELECT k.contact_id FROM conversations k WHERE
 _ALL_OF_NAME = sql(
     _ALL.format(whose="(SELECT k.contact_id FROM conversations k WHERE k.org_id = :org AND k.name = :conversation)")
 )
+_ALL_OF_CONTACT = sql(
+    _ALL.format(whose="(SELECT ct.id FROM contacts ct WHERE ct.org_id = :org AND ct.name = :contact)")
+)
+_ALL_OF_CONTACT_ID = sql(_ALL.format(whose=":contact"))
 
 RECORD = (
     """INSERT INTO consent_records (org_id, contact_id, conversation_id, act, who, rule, reason, message, job_id)"""
@@ -98,6 +103,15 @@ async def lock_all_of(tx: Transaction, conversation: int) -> None:
 
 async def lock_all_of_name(tx: Transaction, org: OrgId, conversation: str) -> None:
     await tx.all(_ALL_OF_NAME, org=org, conversation=conversation)
+
+
+async def lock_all_of_contact(tx: Transaction, org: OrgId, contact: str) -> Sequence[Row]:
+    """Answers their `id`s, in order."""
+    return await tx.all(_ALL_OF_CONTACT, org=org, contact=contact)
+
+
+async def lock_all_of_contact_id(tx: Transaction, contact: int) -> None:
+    await tx.all(_ALL_OF_CONTACT_ID, contact=contact)
 
 
 def still_to_do(alarm: Alarm | None, flags: Row) -> Alarm | None:

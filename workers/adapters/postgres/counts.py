@@ -16,7 +16,7 @@ from schemas.settings import Settings
 from workers.adapters.postgres import totals
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.measures import Measures
-from workers.adapters.postgres.migrate import current, newest
+from workers.adapters.postgres.migrate import fit
 from workers.adapters.postgres.views.costs import plan_uses
 
 # The two conditions are those of the partial indexes `*_due` and `*_in_flight`: what waits, and what is with workers.
@@ -62,10 +62,8 @@ class Standing:
     migration: str | None
     newest: str | None
     unseen_seconds: float
-
-    @property
-    def at_head(self) -> bool:
-        return self.migration == self.newest
+    fits: bool
+    """It is the newest we know, or a later one that we may run on."""
 
 
 class Counter:
@@ -91,12 +89,12 @@ class Counter:
     async def standing(self) -> Standing:
         """Raises `Unavailable` when the database does not answer."""
         async with self._db.transaction() as connection:
-            migration = await connection.run_sync(current)
-            head = newest()
-            if migration != head:
-                return Standing(migration, head, 0.0)
+            schema = await connection.run_sync(fit)
+            if not schema.fits:
+                return Standing(schema.migration, schema.newest, 0.0, fits=False)
             rows = (await connection.execute(_QUEUES, {"org": None})).all()
-        return Standing(migration, head, max((_age(row.unseen, row.moment) for row in rows), default=0.0))
+        unseen = max((_age(row.unseen, row.moment) for row in rows), default=0.0)
+        return Standing(schema.migration, schema.newest, unseen, fits=True)
 
 
 async def _queues(connection: AsyncConnection, org: OrgId | None) -> list[QueueOut]:

@@ -13,6 +13,7 @@ from schemas.documents import KnowledgeDocument
 from schemas.errors import Invalid
 from schemas.memory import Passage
 from workers.adapters.postgres.audit import write_audit
+from workers.adapters.postgres.subjects import locked_before
 from workers.adapters.postgres.vectors import as_vector
 
 EVERYONE = 0
@@ -28,9 +29,13 @@ _PERSONA = text("SELECT id FROM personas WHERE org_id = :org AND name = :name")
 _LOCALE = text("SELECT spec ->> 'locale' FROM organizations WHERE id = :org")
 # A contact that is not known yet is made: it may write later. One that somebody makes at this moment is waited for.
 _MEET = text(
-    "INSERT INTO contacts (org_id, name, profile) VALUES (:org, :name, '{}') ON CONFLICT (org_id, name) DO NOTHING"
+    "INSERT INTO contacts (org_id, name, profile, locked_at) "
+    f"SELECT :org, :name, '{{}}', {locked_before(':name')} ON CONFLICT (org_id, name) DO NOTHING"
 )
-_CONTACT = text("SELECT id, erased_at IS NOT NULL AS erased FROM contacts WHERE org_id = :org AND name = :name")
+# Whoever erases the contact meanwhile is waited for; then nobody has the name, and somebody new is met.
+_CONTACT = text(
+    "SELECT id, erased_at IS NOT NULL AS erased FROM contacts WHERE org_id = :org AND name = :name FOR KEY SHARE"
+)
 
 _NEW = text(
     "INSERT INTO documents (org_id, name, persona_id, contact_id, title, language, text, hash) "
@@ -109,8 +114,10 @@ class Shelf:
         if name is None:
             return EVERYONE
         whom = {"org": self.org, "name": name}
-        await self.connection.execute(_MEET, whom)
-        found = (await self.connection.execute(_CONTACT, whom)).one()
+        found = None
+        while found is None:
+            await self.connection.execute(_MEET, whom)
+            found = (await self.connection.execute(_CONTACT, whom)).one_or_none()
         if found.erased:
             raise _invalid(f"{place}contact", f"the contact {name!r} was erased: nothing about them is kept")
         return int(found.id)

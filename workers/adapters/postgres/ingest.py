@@ -50,6 +50,10 @@ class SeenElsewhere(Exception):
     """Another conversation stored a message under this id a moment ago: nothing of ours may stay."""
 
 
+class ErasedMeanwhile(Exception):
+    """The contact was erased while this message opened a conversation with them: it is to be somebody new's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     job: JobId | None
@@ -57,7 +61,8 @@ class Outcome:
 
 
 async def arrive(tx: Transaction, org: OrgId, message: MessageIn, alarm: Alarm | None = None) -> Ingested:
-    """`message` is normalised, `alarm` is what was heard in it. Raises Invalid, Conflict, SeenElsewhere."""
+    """`message` is normalised, `alarm` is what was heard in it. Raises Invalid, Conflict, SeenElsewhere,
+    ErasedMeanwhile."""
     if alarm is not None:
         await closings.lock_all_of_sender(tx, org, message)
     conversation = await lock_by_name(tx, org, message.conversation)
@@ -68,6 +73,8 @@ async def arrive(tx: Transaction, org: OrgId, message: MessageIn, alarm: Alarm |
             return first
         conversation = await _opened_meanwhile(tx, org, message)
     look = await tx.the(_LOOK, org=org, name=message.id, conversation=conversation.id, contact=conversation.contact_id)
+    if look.erased and conversation.last_position == 0:
+        raise ErasedMeanwhile
     if look.seen:
         return await seen.answer_known(tx, org, message)
     if message.contact is not None and openings.changes(look, message.contact):
@@ -81,6 +88,8 @@ async def _opened_meanwhile(tx: Transaction, org: OrgId, message: MessageIn) -> 
     if conversation is None:
         conversation = await openings.open_conversation(tx, org, message)
     if conversation is None:
+        if await openings.may_be_opened(tx, org, message):
+            raise ErasedMeanwhile
         raise await openings.refused(tx, org, message)
     if (other := _mismatch(conversation, message)) is not None:
         raise Conflict(f"conversation {message.conversation!r} has another {other}")

@@ -71,6 +71,11 @@ class Locked:
     now: datetime
 
     @property
+    def erased(self) -> bool:
+        """Its contact asked for it: no name that came from outside has a slash."""
+        return self.contact.startswith("erased/")
+
+    @property
     def paused(self) -> bool:
         return self.paused_until is not None and self.paused_until > self.now
 

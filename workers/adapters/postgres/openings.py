@@ -7,6 +7,7 @@ from schemas.errors import Invalid
 from schemas.http import ContactIn, MessageIn
 from schemas.ids import OrgId
 from workers.adapters.postgres.locks import LOCKED, Locked, of_row
+from workers.adapters.postgres.subjects import locked_before
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 _PERSONA = sql("SELECT id FROM personas WHERE org_id = :org AND name = :name")
@@ -21,8 +22,9 @@ WITH wanted AS (
 ), known AS (
   SELECT id FROM contacts WHERE org_id = :org AND name = :contact
 ), met AS (
-  INSERT INTO contacts (org_id, name, display_name, locale, timezone, profile)
-  SELECT :org, :contact, :display_name, :locale, :timezone, CAST(:profile AS jsonb) FROM wanted
+  INSERT INTO contacts (org_id, name, display_name, locale, timezone, profile, locked_at)
+  SELECT :org, :contact, :display_name, :locale, :timezone, CAST(:profile AS jsonb), {locked_before(":contact")}
+  FROM wanted
   WHERE NOT EXISTS (SELECT 1 FROM known)
   ON CONFLICT (org_id, name) DO NOTHING
   RETURNING id
@@ -61,6 +63,11 @@ async def open_conversation(tx: Transaction, org: OrgId, message: MessageIn) -> 
         **_facts(message.contact),
     )
     return None if row is None else await of_row(tx, row)
+
+
+async def may_be_opened(tx: Transaction, org: OrgId, message: MessageIn) -> bool:
+    """Whether nothing but bad luck was in the way: two erasures, or an erasure and another message."""
+    return message.contact is not None and await tx.one(_PERSONA, org=org, name=message.persona) is not None
 
 
 async def refused(tx: Transaction, org: OrgId, message: MessageIn) -> Invalid:

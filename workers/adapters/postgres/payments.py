@@ -106,7 +106,7 @@ async def told(
     state = PaymentState(row.state)
     if moves(state, to):
         await tx.run(_MOVE, payment=payment, to=to.value, reference=word, **{"from": state.value})
-        if to is PaymentState.PAID:
+        if to is PaymentState.PAID and not conversation.erased:
             await _deliver(tx, conversation, payment)
         if to is PaymentState.REFUNDED:
             await _take_back(tx, conversation, payment, row.delivery_job_id, who)
@@ -168,7 +168,7 @@ def _shown(conversation: Locked, row: Row) -> PaymentOut:
         state=PaymentState(row.state),
         amount=str(price.amount),
         currency=price.currency,
-        media_ids=row.names,
+        media_ids=row.names or [],
         url=row.url,
         reference=row.paid_reference,
         job=None if row.delivery_job_id is None else reference("job", row.delivery_job_id),

@@ -61,12 +61,16 @@ class Transitions(ByOperators):
         message = normalised(message)
         if message.author == "self":
             return Ingested(message=message.id, conversation=message.conversation, job=None, reason=NoJob.ECHO)
-        try:
-            async with self._transaction() as tx:
-                return await ingest.arrive(tx, org, message, _alarm(message.author, message.text, message.id))
-        except ingest.SeenElsewhere:
-            async with self._transaction() as tx:
-                return await seen.answer_known(tx, org, message)
+        alarm = _alarm(message.author, message.text, message.id)
+        while True:
+            try:
+                async with self._transaction() as tx:
+                    return await ingest.arrive(tx, org, message, alarm)
+            except ingest.ErasedMeanwhile:
+                continue  # nobody has that name any more, so it does not happen twice
+            except ingest.SeenElsewhere:
+                async with self._transaction() as tx:
+                    return await seen.answer_known(tx, org, message)
 
     async def edit_message(self, org: OrgId, name: str, patch: MessagePatch) -> Ingested:
         """Rows 1 to 6 again, when the message is unanswered or a job is live. Raises NotFound, Invalid, TooLarge."""

@@ -4,6 +4,7 @@ from workers.gateway.routes import (
     apply,
     attention,
     candidates,
+    contacts,
     conversations,
     costs,
     dead_letters,
@@ -23,6 +24,7 @@ from workers.gateway.routes import (
 ROUTERS = (
     messages.router,
     conversations.router,
+    contacts.router,
     jobs.router,
     candidates.router,
     payments.router,

@@ -23,11 +23,12 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=Readiness, responses=only(400, 415, 422, 500, 503))
 async def readyz(request: Request, parts: The) -> Response:
-    """Messages can be taken: PostgreSQL answers and has the newest schema. Redis and the clock are reported."""
+    """Messages can be taken: PostgreSQL answers and has a schema that this version runs on. Redis and the clock are
+    reported."""
     try:
         standing = await parts.counter.standing()
         postgres = {"reachable": True, "migration": standing.migration, "newest": standing.newest}
-        ready, late = standing.at_head, standing.unseen_seconds
+        ready, late = standing.fits, standing.unseen_seconds
     except Unavailable:
         postgres, ready, late = {"reachable": False}, False, 0.0
     redis = dict(await parts.redis())

@@ -11,7 +11,7 @@ from schemas.health import QueueHealth, ServerHealth
 from schemas.ids import OrgId, PersonaId
 from schemas.jobs import Queue
 from schemas.resources import OrganizationSpec, PersonaSpec
-from workers.adapters.postgres.migrate import current, newest
+from workers.adapters.postgres.migrate import fit
 from workers.adapters.postgres.views.snapshot import Snapshots
 
 NAMED = 20
@@ -67,19 +67,20 @@ class Health:
     async def server(self) -> ServerHealth:
         """Raises `Unavailable`. A schema that is not there yet is told by its migration alone."""
         async with self._snapshots.open() as connection:
-            migration, head = await connection.run_sync(current), newest()
+            schema = await connection.run_sync(fit)
             row = (await connection.execute(_SERVER)).one()
-            if migration != head:
-                return ServerHealth(row.version, migration, head, row.vector)
+            if not schema.fits:
+                return ServerHealth(row.version, schema.migration, schema.newest, row.vector)
             webhooks = (await connection.execute(_WEBHOOKS, {"named": NAMED})).all()
             counts = (await connection.execute(_COUNTS)).one()
             limited = (await connection.execute(_RATE_LIMITED, {"reason": FailureKind.RATE_LIMITED.value})).one()
             models = await connection.scalar(_MODELS)
             return ServerHealth(
                 row.version,
-                migration,
-                head,
+                schema.migration,
+                schema.newest,
                 row.vector,
+                later=schema.migration != schema.newest,
                 queues=await _queues(connection),
                 no_webhook=[row.name for row in webhooks if not row.disabled],
                 disabled_webhook=[row.name for row in webhooks if row.disabled],
