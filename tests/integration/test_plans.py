@@ -66,7 +66,7 @@ FILL = """
 INSERT INTO contacts (org_id, name, profile) SELECT {org}, 'f' || n, '{{}}' FROM {many};
 INSERT INTO conversations (org_id, persona_id, contact_id, name, inbound_seq, last_position)
   SELECT {org}, {persona}, id, name, 1, 2 FROM contacts;
-UPDATE conversations SET follow_up_at = clock_timestamp() + id * interval '1 min';
+UPDATE conversations SET follow_up_at = clock_timestamp() + interval '1 h' + id * interval '1 min';
 INSERT INTO jobs (org_id, conversation_id, queue, state, inbound_seq, first_message_at, due_at)
   SELECT {org}, id, CASE WHEN id % 10 < 9 THEN 'send' ELSE 'reply' END,
          CASE id % 10 WHEN 9 THEN 'queued' WHEN 8 THEN 'held' ELSE 'sent' END, 1, clock_timestamp(),
