@@ -384,10 +384,10 @@ async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: 
         with overheard(storage) as heard:
             await everything_hot(storage)
             await everything_remembered(storage)
-            await everything_summed_up(storage)
             await everything_that_is_tried(storage)
             await writing_first(storage)
             await everything_erased(storage)
+            await everything_summed_up(storage)
 
         ours = {
             statement: bound
