@@ -7,12 +7,14 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pipelines.memory.learning import call_of
 from schemas.catalogue import MediaSearch, Shelf, Viewer
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.conversation import BubbleKind
+from schemas.costs import CostGroup
 from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.dry_run import DryRunIn
 from schemas.errors import Code, FailureKind
@@ -38,6 +40,7 @@ from workers.adapters.postgres.paces import Paces
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.totals import Totals
+from workers.adapters.postgres.views.costs import Costs
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.snapshot import Snapshots
@@ -146,6 +149,15 @@ def read_through(plan: dict[str, Any]) -> set[str]:
     """The big tables that a plan reads from end to end."""
     own = {plan["Relation Name"]} & BIG if plan["Node Type"] == "Seq Scan" else set()
     return own.union(*(read_through(inner) for inner in plan.get("Plans", [])))
+
+
+async def a_day_of_costs(storage: Storage) -> None:
+    """Of everybody and of one organisation, long before the many calls of now."""
+    until = datetime.now(UTC) - timedelta(days=30)
+    costs = Costs(Snapshots(storage.database), Settings())
+    for org in (None, storage.org):
+        for group in CostGroup:
+            await costs.sums(org, group, until - timedelta(days=1), until, 50)
 
 
 async def everything_hot(storage: Storage) -> None:
@@ -379,7 +391,8 @@ async def everything_summed_up(storage: Storage) -> None:
 
 
 async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: str) -> None:
-    async with a_storage(database_url, {"proactive_hours": open_hours()}) as storage:
+    own = {"plan": "pro", "budgets": {"per_run": "1", "per_conversation": "1", "per_month": "1"}}
+    async with a_storage(database_url, {"proactive_hours": open_hours()}, own) as storage:
         await grow(storage)
         with overheard(storage) as heard:
             await everything_hot(storage)
@@ -388,6 +401,7 @@ async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: 
             await writing_first(storage)
             await everything_erased(storage)
             await everything_summed_up(storage)
+            await a_day_of_costs(storage)
 
         ours = {
             statement: bound
