@@ -36,6 +36,11 @@ NO_SPLIT: list[Edit] = [
     ),
 ]
 """A voice bubble counts as left once it was taken to be spoken: what happened meanwhile is not asked."""
+PAID_AGAIN: list[Edit] = [
+    ("payments", "    if moves(state, to):", "    if moves(state, to) or to is PaymentState.PAID:")
+]
+SOLD_ANYWAY: list[Edit] = [("offering", "    why = unsellable(sold.media, wares)", "    why = None")]
+ERASED_ANYWAY: list[Edit] = [("sends", "    if look.erased:", "    if look.erased is None:")]
 NO_LOCK: list[Edit] = [("locks", "FOR NO KEY UPDATE OF c", "")]
 
 
