@@ -39,7 +39,6 @@ NO_SPLIT: list[Edit] = [
 PAID_AGAIN: list[Edit] = [
     ("payments", "    if moves(state, to):", "    if moves(state, to) or to is PaymentState.PAID:")
 ]
-SOLD_ANYWAY: list[Edit] = [("offering", "    why = unsellable(sold.media, wares)", "    why = None")]
 ERASED_ANYWAY: list[Edit] = [("sends", "    if look.erased:", "    if look.erased is None:")]
 NO_LOCK: list[Edit] = [("locks", "FOR NO KEY UPDATE OF c", "")]
 
