@@ -36,6 +36,10 @@ NO_SPLIT: list[Edit] = [
     ),
 ]
 """A voice bubble counts as left once it was taken to be spoken: what happened meanwhile is not asked."""
+PAID_AGAIN: list[Edit] = [
+    ("payments", "    if moves(state, to):", "    if moves(state, to) or to is PaymentState.PAID:")
+]
+ERASED_ANYWAY: list[Edit] = [("sends", "    if look.erased:", "    if look.erased is None:")]
 NO_LOCK: list[Edit] = [("locks", "FOR NO KEY UPDATE OF c", "")]
 
 

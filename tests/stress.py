@@ -25,10 +25,12 @@ from schemas.honesty import Alarm
 from schemas.http import MessagePatch
 from schemas.ids import call_id
 from schemas.jobs import AutoReply, DelayedSend, Deliver
+from schemas.payments import Offering
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from tests.builders_storage import Storage, a_call, a_reservation, a_step, open_hours
 from tests.stress_operators import ACTS, Operators
+from tests.stress_shop import Shop, an_offer
 
 LEASE = 0.25
 LONGEST = 60.0
@@ -67,7 +69,7 @@ JOIN candidates k ON k.conversation_id = c.id JOIN jobs j ON j.id = k.job_id
 WHERE r.act IN ('opted_out', 'locked') AND j.kind <> 'delivery' AND k.left_at > r.at AND NOT EXISTS (
   SELECT 1 FROM consent_records o WHERE o.contact_id = r.contact_id AND o.id > r.id AND o.at < k.left_at
   AND o.act = CASE r.act WHEN 'opted_out' THEN 'opted_in' ELSE 'reopened' END)"""
-CONFIRMED = """SELECT (SELECT count(*) FROM jobs WHERE kind = 'delivery') AS told,
+CONFIRMED = """SELECT (SELECT count(*) FROM jobs WHERE kind = 'delivery' AND trigger <> 'payment') AS told,
 (SELECT count(*) FROM consent_records WHERE act = 'opted_out') AS wanted"""
 ALONE = """SELECT b.id FROM consent_records a JOIN consent_records b ON b.contact_id = a.contact_id AND b.id > a.id
 WHERE a.act = 'reopening' AND b.act = 'reopened' AND a.who = b.who AND NOT EXISTS (
@@ -128,18 +130,20 @@ class Stress:
         acts: dict[str, int] = ACTS,
         actors: dict[str, int] = ACTORS,
         silent: float = 0.16,
+        selling: float = 0,
     ) -> None:
         self.storage = storage
         self.seed = seed
         self.conversations = conversations
         self.receiver = receiver or Receiver(random.Random(f"{seed} receiver"))
         self.actors = actors
-        self.silent = silent
-        """How many runs leave the contact on seen."""
+        self.silent, self.selling = silent, selling
+        """How many runs leave the contact on seen, and how many bubbles sell something."""
         self.stats: collections.Counter[str] = collections.Counter()
         self.errors: list[str] = []
         self.accepted: list[str] = []
         self.operators = Operators(storage, conversations, self.stats, acts)
+        self.shop = Shop(storage, self.stats)
         self.called: set[str] = set()
         self.heard: set[str] = set()
         """Model calls that went out, and those whose answer was handed to the storage."""
@@ -173,6 +177,8 @@ class Stress:
             for row in await self.storage.rows("SELECT name FROM conversations WHERE handled_by <> 'ai'"):
                 with contextlib.suppress(TooLate):
                     await self.storage.transitions.resume(self.storage.org, row["name"], "zoe")
+            with contextlib.suppress(TooLate):
+                await self.shop.give_up("zoe")
             await self.operators.let_go()
             for row in await self.storage.rows("SELECT id FROM jobs WHERE state = 'held' AND on_hold"):
                 with contextlib.suppress(TooLate):
@@ -230,6 +236,16 @@ class Stress:
         await asyncio.sleep(0.1 if self._quiet else chance.uniform(0, 0.1))
         if not self._quiet:
             await self.operators.act(chance)
+
+    async def _payer(self, chance: random.Random) -> None:
+        await asyncio.sleep(0.1 if self._quiet else chance.uniform(0.1, 0.5))
+        if not self._quiet:
+            await self.shop.pay(chance)
+
+    async def _eraser(self, chance: random.Random) -> None:
+        await asyncio.sleep(0.1 if self._quiet else chance.uniform(1, 2))
+        if not self._quiet:
+            await self.shop.erase(chance)
 
     async def _clock(self, chance: random.Random) -> None:
         """Takes leases back that nobody renewed, and offers what is due. Pauses between attempts are cut short: time
@@ -295,7 +311,7 @@ class Stress:
             kept = await self.storage.transitions.save_step(claim, a_step(claim, n), a_reservation(claim, n + 1))
             if kept is not Kept.FRESH:
                 return Stopped()
-        return _decided(chance, claim, self.silent)
+        return _decided(chance, claim, self.silent, self.selling, self.shop.on_sale)
 
     def _parked(self, claim: Claim, n: int) -> Parked:
         call = a_call(claim, n, outcome="rate_limited", cost_usd=Decimal(0))
@@ -305,7 +321,10 @@ class Stress:
     async def _sender(self, chance: random.Random) -> None:
         conversation, job = await self._next("send")
         claimed = await self.storage.transitions.claim_send(DelayedSend(conversation=conversation, job=job))
-        posting = await self._speak(chance, claimed) if isinstance(claimed, Preparing) else claimed
+        if isinstance(claimed, Offering):
+            posting = None if self._dies(chance, 0.05) else await self.shop.link(chance, claimed)
+        else:
+            posting = await self._speak(chance, claimed) if isinstance(claimed, Preparing) else claimed
         await self._hand_over(chance, posting)
 
     async def _speak(self, chance: random.Random, bubble: Preparing) -> Posting | None:
@@ -355,7 +374,7 @@ class Stress:
             self._few,
         ):
             found += await check()
-        return found
+        return found + await self.shop.broken(self.receiver.applied)
 
     async def _every_message(self) -> list[str]:
         rows = await self.storage.rows(
@@ -363,7 +382,7 @@ class Stress:
             " WHERE j.conversation_id = c.id AND j.kind <> 'delivery'"
             " AND j.state IN ('sent', 'silent', 'failed', 'cancelled'))) AS covered,"
             " (SELECT max(m.seq) FROM messages m WHERE m.conversation_id = c.id AND m.deleted_at IS NULL"
-            " AND m.reason IS DISTINCT FROM 'opted_out' AND m.reason IS DISTINCT FROM 'safety_lock') AS said"
+            " AND COALESCE(m.reason, '') NOT IN ('opted_out', 'safety_lock', 'erased')) AS said"
             " FROM conversations c"
         )
         found = [f"unanswered: {row}" for row in rows if (row["said"] or 0) > row["covered"]]
@@ -433,7 +452,7 @@ class Stress:
         return found + [f"heard and not settled: {call}" for call in self.heard if state.get(call) != "settled"]
 
 
-def _decided(chance: random.Random, claim: Claim, silent: float) -> Decision:
+def _decided(chance: random.Random, claim: Claim, silent: float, selling: float, on_sale: int) -> Decision:
     """Plans one follow-up after the other: how many there are is not for the run to say alone."""
     share = chance.random()
     if share < silent:
@@ -447,4 +466,8 @@ def _decided(chance: random.Random, claim: Claim, silent: float) -> Decision:
     kinds = [BubbleKind.VOICE if chance.random() < 0.25 else BubbleKind.TEXT for _ in range(chance.randint(1, 4))]
     texts = (f"j{claim.job} f{claim.fence} b{number}" for number in range(len(kinds)))
     again = None if claim.case.follow_up is None else claim.case.now + timedelta(seconds=chance.uniform(0, 0.3))
-    return Reply(tuple(Bubble(kind, words) for kind, words in zip(kinds, texts, strict=True)), follow_up_at=again)
+    bubbles = [Bubble(kind, words) for kind, words in zip(kinds, texts, strict=True)]
+    if chance.random() < selling:
+        bubbles = bubbles[1:2]
+        bubbles.append(an_offer(chance, f"j{claim.job} f{claim.fence} offer", on_sale))
+    return Reply(tuple(bubbles), follow_up_at=again)

@@ -14,7 +14,7 @@ from pipelines.autoreply.chain_prompt import ChainPrompt
 from pipelines.autoreply.checks import LocalChecks
 from pipelines.autoreply.composition import UNREVIEWED, Composition, Writer
 from pipelines.autoreply.draft import Draft, Recall, Wares, nothing
-from pipelines.autoreply.engine import Engine, engine_of_run, note_engine
+from pipelines.autoreply.engine import Engine, engine_of, engine_of_run, note_engine
 from pipelines.autoreply.gallery import Gallery, Look
 from pipelines.autoreply.intents import intents_of
 from pipelines.autoreply.money import withheld
@@ -66,7 +66,7 @@ class ReplyPipeline:
         """Never raises for what a provider or a model does; `keep` saves the run as it goes."""
         if (end := stops.stopped(case) or gate.closed(case)) is not None:
             return end
-        strategy = _strategy(case, resume)
+        strategy = self._strategy(case, resume)
         if silence := gate.closed_by_rule(case, strategy):
             return silence
         decision = await self._answer(case, resume, keep, strategy)
@@ -119,6 +119,16 @@ class ReplyPipeline:
             case, review_model, calls, timer, limits, trace, caching, gallery.shown, engine.task, strategy
         )
         return Composition(case, writer, draft, reviewer, limits, trace, withheld(case).flag, strategy)
+
+    def _strategy(self, case: Case, resume: Resume) -> Resolved:
+        """Decided once for a run: a resumed one keeps its palette and what it was told, whatever was applied since."""
+        if resume.steps:
+            return Resolved.model_validate(steps.settled(resume.steps[0].content), strict=False)
+        limits = parameters.resolve(self.settings, case.organization.spec.agent, case.persona.spec.agent)
+        classified = engine_of(limits, case.persona.spec) is Engine.V1
+        strategy = compiled_strategy(case.strategy)
+        found = resolve(strategy, case, TOOL_NAMES, case.standing_rules, classified=classified)
+        return found.model_copy(update={"rules": tuple(rule for rule in found.rules if rule.outcome != "not_matched")})
 
     def _recall(self, case: Case) -> Recall | None:
         """Bound to who is asking: no argument of the model can name another one."""
@@ -188,14 +198,6 @@ class ReplyPipeline:
 
 def _zone(case: Case) -> ZoneInfo:
     return zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
-
-
-def _strategy(case: Case, resume: Resume) -> Resolved:
-    """Decided once for a run: a resumed one keeps its palette and what it was told, whatever was applied since."""
-    if resume.steps:
-        return Resolved.model_validate(steps.settled(resume.steps[0].content), strict=False)
-    found = resolve(compiled_strategy(case.strategy), case, TOOL_NAMES, case.standing_rules)
-    return found.model_copy(update={"rules": tuple(rule for rule in found.rules if rule.outcome != "not_matched")})
 
 
 def _note_strategy(strategy: Resolved, trace: Trace) -> None:

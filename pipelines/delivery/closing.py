@@ -34,11 +34,6 @@ _LINES = {
         "You can call Samaritans on 116 123, day and night, free.",
         "Tu peux appeler le 116 123 (Samaritans).",
     ),
-    "BE": (
-        "112",
-        "You can call 0800 32 123, day and night, free.",
-        "Tu peux appeler le 0800 32 123, jour et nuit, gratuitement.",
-    ),
     "CH": ("144", "You can call 143, day and night.", "Tu peux appeler le 143, jour et nuit."),
 }
 _ANYWHERE = (

@@ -8,6 +8,7 @@ _ALONE = re.compile(
     r"(?:stop+|stop ?all|stop sms|stop ?(?:svp|stp|merci|please|pls|now|it now|maintenant|tout|everything)?"
     r"|(?:please|svp|stp) stop|desabonne(?:r|ment|z)?"
     r"|(?:me )?desabonner|desinscri(?:re|ption)|(?:me )?desinscrire|unsubscribe(?: me)?(?: please)?|opt[- ]?out"
+    r"|arret|arretez(?: svp| s'il vous plait| maintenant| tout| merci)?"
     r"|stop stop(?: stop)*|s[. -]t[. -]o[. -]p|stop \d{4,6}"
     r"|(?:please )?no more (?:texts|texting|messages|messaging|msgs|sms|emails)(?: please| pls| thanks| thank you)?"
     r"|(?:svp |stp )?plus (?:de|aucun) (?:messages?|sms|textos?|mails?)(?: svp| stp| merci)?)"

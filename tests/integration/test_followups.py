@@ -4,15 +4,19 @@ import asyncio
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from pipelines.autoreply.followup import next_time, postponed
+from pipelines.hours import is_open
 from schemas.claims import Claim
 from schemas.conversation import FollowUp, Trigger
 from schemas.decisions import Silence, SilenceReason
 from schemas.ids import ConversationId, JobId
 from schemas.jobs import AutoReply
 from schemas.strategy import Resolved, RuleOutcome
+from tests.builders import a_case
 from tests.builders_storage import Storage, a_reply, a_step, a_storage, open_hours
 from workers.adapters.postgres.followups import BATCH
 
@@ -229,3 +233,43 @@ async def test_a_run_that_has_begun_keeps_its_engine(database_url: str, steps: i
         await storage.claim()
 
         assert (await storage.job())["engine"] == engine
+
+
+PARIS = ZoneInfo("Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("hours", "saturday", "expected"),
+    [
+        # A contact who has written at none of these hours is written to as they begin.
+        # 02:30 does not exist on the Sunday in March: the first minute that does. On that in October it comes twice.
+        ("02:30-05:00", "2027-03-27T23:00+01:00", "2027-03-28T03:00+02:00"),
+        ("02:30-05:00", "2026-10-24T23:00+02:00", "2026-10-25T02:30+02:00"),
+        ("09:00-21:00", "2027-03-27T23:00+01:00", "2027-03-28T12:00+02:00"),
+        ("09:00-21:00", "2026-10-24T23:00+02:00", "2026-10-25T12:00+01:00"),
+        ("02:30-05:00", "2026-03-28T23:00+01:00", "2026-03-29T03:00+02:00"),
+        ("02:30-05:00", "2027-10-30T23:00+02:00", "2027-10-31T02:30+02:00"),
+    ],
+)
+async def test_across_the_sundays_on_which_clocks_change_it_comes_once_at_a_time_that_exists(
+    database_url: str, hours: str, saturday: str, expected: str
+) -> None:
+    """Planned by the run on Saturday; then it is that time, and several clocks look more than once."""
+    now = datetime.fromisoformat(saturday)
+    spec = {"proactive_hours": hours, "timezone": "Europe/Paris"}
+    planned = next_time(a_case(now=now, persona=spec))
+    assert planned is not None
+    async with a_storage(database_url, OPEN) as storage:
+        await storage.say("m-1")
+        silence = Silence(SilenceReason.LEFT_ON_READ, read=True, follow_up_at=planned)
+        await storage.transitions.record(await storage.claim(), silence)
+        kept = (await storage.conversation())["follow_up_at"]
+        await storage.rows("UPDATE conversations SET follow_up_at = clock_timestamp()")
+        made = [sum(await asyncio.gather(*(storage.transitions.follow_up() for _ in range(3)))) for _ in range(2)]
+
+        local = kept.astimezone(PARIS)
+        assert local.isoformat(timespec="minutes") == expected
+        assert local.astimezone(UTC).astimezone(PARIS).replace(tzinfo=None) == local.replace(tzinfo=None)
+        assert is_open(hours, kept, PARIS)
+        assert postponed(hours, kept, "Europe/Paris") is None
+        assert (made, len(await follow_ups(storage))) == ([1, 0], 1)

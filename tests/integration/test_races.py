@@ -16,19 +16,32 @@ from schemas.errors import Code
 from schemas.http import Ingested
 from schemas.jobs import DelayedSend
 from tests.builders_storage import Storage, a_reply, a_storage
-from tests.mutants import NO_LOCK, NO_ORDER, NO_SPLIT, NO_SUCCESSOR, mutant
+from tests.mutants import (
+    ERASED_ANYWAY,
+    NO_LOCK,
+    NO_ORDER,
+    NO_SPLIT,
+    NO_SUCCESSOR,
+    PAID_AGAIN,
+    Edit,
+    mutant,
+)
 from tests.stress import ACTORS, PERSONA, Receiver, Stress, stress_settings
 from tests.stress_operators import ACTS, FEW_ACTS
+from tests.stress_shop import FEW
 from workers.adapters.postgres.transitions import Transitions
 
 SEEDS = [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 11))]
 
+SHOP_SEEDS = [1, 2, 3, *SEEDS[3:]]
 
 MET = ("worker died", "spoken", "posted Unknown", "posted Refused")
 """Without these a seed proves little: deaths, voices, receivers that hang or refuse."""
 MET_OF_OPERATORS = ("approve", "cancel", "hold", "release", "edit", "drop")
 EDITS = {"edit": 8, "approve": 3, "resume": 2}
 FEW_WRITE = ACTORS | {"contact": 1, "operator": 1}
+MET_OF_MONEY = ("linked", "link failed", "paid", "erased", "AR-562")
+SHOPPING = ACTORS | {"operator": 3, "payer": 3, "eraser": 1}
 MANY_OPERATORS = ACTORS | {"contact": 1, "operator": 8}
 
 
@@ -78,6 +91,36 @@ async def test_nobody_is_written_to_three_times_in_a_row_or_after_they_have_writ
         sys.stdout.write(f"\nseed {seed}: follow-ups {[(row['state'], row['n']) for row in ends]}\n")
         assert await stress.violations() == []
         assert stress.stats["follow-up"] > 0
+
+
+@pytest.mark.parametrize("seed", SHOP_SEEDS)
+async def test_what_was_paid_comes_once_and_nothing_comes_to_the_erased(database_url: str, seed: int) -> None:
+    async with a_stressed_storage(database_url) as storage:
+        stress = Stress(storage, seed, conversations=12, actors=SHOPPING, selling=0.6)
+        await stress.shop.open()
+        await stress.run(6, met=MET_OF_MONEY)
+
+        seen = {what: stress.stats[what] for what in MET_OF_MONEY}
+        sys.stdout.write(f"\nseed {seed}: {seen}, {len(stress.receiver.applied)} applied\n")
+        assert await stress.violations() == []
+        assert [what for what, times in seen.items() if not times] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("broken", "noticed"),
+    [(PAID_AGAIN, "not delivered once"), (ERASED_ANYWAY, "left after erasure")],
+    ids=["paid-again", "erased-anyway"],
+)
+async def test_the_stress_notices_what_money_and_erasure_rest_on(
+    database_url: str, tmp_path: Path, broken: list[Edit], noticed: str
+) -> None:
+    async with a_stressed_storage(database_url, mutant(tmp_path, broken)) as storage:
+        stress = Stress(storage, 1, conversations=12, actors=SHOPPING, selling=0.9)
+        await stress.shop.open(FEW)
+        await stress.run(25, rest=0)
+
+        assert [words for words in await stress.violations() if words.startswith(noticed)] != []
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """Rules through the queue: each action, seen in what the model was asked, in what was sent, and in the job."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from schemas.strategy import RuleSpec, Then
 from tests.scripts import bubbles, call, done, heard
 from tests.stack import Stack, Talk
 from workers.simulator.control import SeenRequest, SimulatorControl
@@ -200,3 +202,46 @@ async def test_once_fires_again_when_nobody_saw_the_reply(stack: Stack, model: S
 
 def _seconds(start: str, end: str) -> float:
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
+async def test_of_rules_that_exclude_or_require_each_other_the_trace_says_which_gave_way(
+    stack: Stack, model: SimulatorControl
+) -> None:
+    talk = a_talk(
+        stack,
+        rule("loud", "true", {"inject": "Be loud."}, priority=9),
+        rule("hush", "true", {"inject": "Be quiet."}, excludes=["loud"]),
+        rule("echo", "true", {"inject": "Repeat it."}, requires=["loud"], priority=8),
+        rule("lost", "true", {"inject": "Get lost."}, requires=["never"], priority=7),
+        rule("never", "false", {"inject": "Never."}),
+        rule("asleep", "true", {"inject": "Sleep."}, enabled=False),
+        rule("theirs", "true", {"inject": "Not yours."}, persona="zoe"),
+    )
+    await model.script(bubbles("Coucou."), done(), match=talk.marker, task="reply")
+
+    job = talk.ended(talk.say("salut")["job"])
+
+    (first, _) = await heard(model, talk.marker)
+    told = said_last(first)
+    assert [text in told for text in ("Be loud.", "Repeat it.", "Be quiet.", "Get lost.", "Sleep.", "Not yours.")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    assert [(rule["rule"], rule["outcome"], rule["reason"]) for rule in job["rules"]] == [
+        ("loud", "applied", None),
+        ("echo", "applied", None),
+        ("lost", "dropped", "it requires never, which does not apply"),
+        ("hush", "dropped", "loud comes before it, and they exclude each other"),
+    ]
+
+
+def test_every_action_and_every_field_of_a_rule_is_used_above() -> None:
+    """As a key of a rule that some test here applies."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    fields = {*Then.model_fields, *RuleSpec.model_fields} - {"when", "then"}
+
+    assert [name for name in sorted(fields) if f'"{name}": ' not in text and f"{name}=" not in text] == []

@@ -26,9 +26,12 @@ class _Verdicts:
     standing: set[str] = field(default_factory=set)
 
 
-def resolve(strategy: Strategy, case: Case, tools: Collection[str], standing: Collection[str] = ()) -> Resolved:
+def resolve(
+    strategy: Strategy, case: Case, tools: Collection[str], standing: Collection[str] = (), *, classified: bool = False
+) -> Resolved:
     """`tools`: those this installation has. `standing`: rules with `once` that have fired in this conversation and
-    whose condition has held in every run since."""
+    whose condition has held in every run since. `classified`: the engine finds an intent itself, and reroutes lead on
+    from that one."""
     own = [rule for rule in strategy.rules if rule.spec.persona in (None, case.persona.name)]
     if not own:
         return NO_STRATEGY
@@ -36,7 +39,7 @@ def resolve(strategy: Strategy, case: Case, tools: Collection[str], standing: Co
     matched = _matched(own, case, standing, verdicts)
     applied = settle(matched, verdicts.why)
     verdicts.standing |= {rule.name for rule in applied if rule.spec.once}
-    intent = _intent(applied, verdicts.why)
+    intent = _intent(applied, verdicts.why, classified=classified)
     effects = _effects(applied, intent, strategy.intents, tools, verdicts.why)
     outcomes = tuple(_outcome(rule, rule in applied, verdicts) for rule in own)
     return effects.model_copy(update={"rules": outcomes})
@@ -106,8 +109,9 @@ def _missing(rule: Rule, there: Collection[str]) -> str:
     return ", ".join(name for name in rule.spec.requires if name not in there)
 
 
-def _intent(applied: Sequence[Rule], why: dict[str, str]) -> str | None:
-    """The first rule that forces one decides; every reroute sees what the rules before it have set."""
+def _intent(applied: Sequence[Rule], why: dict[str, str], *, classified: bool) -> str | None:
+    """The first rule that forces one decides; every reroute sees what the rules before it have set. Where none has set
+    one and a classifier will, what a reroute does is not known yet."""
     intent, forced_by = None, None
     for rule in applied:
         then = rule.spec.then
@@ -118,7 +122,7 @@ def _intent(applied: Sequence[Rule], why: dict[str, str]) -> str | None:
         if then.reroute_intent is not None:
             if intent == then.reroute_intent.from_:
                 intent = then.reroute_intent.to
-            else:
+            elif intent is not None or not classified:
                 why[rule.name] = f"it reroutes {then.reroute_intent.from_}, and the intent was {intent or 'not set'}"
     return intent
 

@@ -280,6 +280,21 @@ async def test_the_organisations_intents_take_the_place_of_ours_and_its_rules_le
     assert asked(on.heard[1])[0] == "The intent is calm. Be calm."
 
 
+@pytest.mark.parametrize(("engine", "reason"), [("v1", None), ("v2", "it reroutes sale, and the intent was not set")])
+async def test_a_reroute_is_said_to_be_in_vain_only_where_nothing_finds_an_intent(
+    engine: str, reason: str | None
+) -> None:
+    named = {name: IntentSpec(guidance=f"Be {name}.") for name in ("sale", "warm")}
+    found = said(intent="sale", because="x")
+    lines = [found, CONTEXT, REFLECTION, drafted("ça va")] if engine == "v1" else [sending("ça va"), done()]
+    on = stage(*lines)
+
+    strategy = StrategyDocuments({"a": rerouting("sale", "warm")}, named)
+    decision = await on.run(a_case(persona={"engine": engine}, strategy=strategy))
+
+    assert [(rule.rule, rule.outcome, rule.reason) for rule in decision.strategy.rules] == [("a", "applied", reason)]
+
+
 async def test_an_intent_that_a_rule_forces_is_the_intent_whatever_was_found() -> None:
     forcing = RuleSpec.model_validate({"when": "true", "then": {"force_intent": "calm"}})
     named = {name: IntentSpec(guidance=f"Be {name}.") for name in ("sale", "calm")}
