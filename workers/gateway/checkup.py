@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from pipelines.autoreply.prompts.prefix import shared_prefix
 from pipelines.llm.caching import cacheable_minimum, estimated_tokens
-from pipelines.llm.models import ANTHROPIC, NoModel, Routes, UnknownModel, routes_of
+from pipelines.llm.models import NoModel, Routes, UnknownModel, callable_providers, not_named, routes_of
 from pipelines.memory.switch import may_recall
 from pipelines.ops.health import all_well, findings
 from schemas.errors import Unavailable
@@ -69,12 +69,16 @@ class Doctor:
 
 
 def _routes(settings: Settings) -> Routes | None:
-    """None: a route names a model of no known provider. Workers call Anthropic, by its key or a base URL."""
-    callable_ = settings.anthropic_api_key is not None or settings.anthropic_base_url is not None
+    """None: a route names a model of no known provider."""
     try:
-        return Routes(routes_of(settings), frozenset({ANTHROPIC} if callable_ else ()))
+        return Routes(routes_of(settings), callable_providers(settings), not_named(settings))
     except UnknownModel:
         return None
+
+
+def known_routes(settings: Settings) -> Routes:
+    """As workers have them; empty where they would not start."""
+    return _routes(settings) or Routes({}, frozenset())
 
 
 def _picked(routes: Routes | None, task: Task) -> str | None:
