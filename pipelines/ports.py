@@ -116,8 +116,9 @@ class Embedder(Protocol):
         """How many numbers a vector has."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
-        """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first."""
+    async def embed(self, texts: Sequence[str], org: OrgId | None = None) -> list[tuple[float, ...]]:
+        """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first. `org` pays,
+        should it cost anything. Raises `Unavailable` where a provider is asked and does not answer."""
         ...
 
 

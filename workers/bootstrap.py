@@ -39,7 +39,8 @@ from schemas.speech import Recording, SpeechFailed
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
-from workers.adapters.embeddings import BuiltInEmbedder, preload
+from workers.adapters.embedding import is_built_in, open_embedder
+from workers.adapters.embeddings import preload
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.payments.build import open_payments
@@ -184,9 +185,9 @@ def learning_for(settings: Settings, clock: Clock, queues: Collection[Queue], em
     return Learning(clock, llm.models, llm.prices, routes, embedder, settings)
 
 
-def load_embeddings(queues: Collection[Queue]) -> None:
+def load_embeddings(settings: Settings, queues: Collection[Queue]) -> None:
     """130 MB, where something is looked up or remembered. Call it before a fork, and the children share them."""
-    if Queue.REPLY in queues or Queue.BACKGROUND in queues:
+    if is_built_in(settings) and (Queue.REPLY in queues or Queue.BACKGROUND in queues):
         preload()
 
 
@@ -246,8 +247,7 @@ async def build_app(
         rules = Rules(settings.llm.breaker_failures, settings.llm.breaker_seconds)
         breaker = RedisBreaker(redis_address(settings), clock, rules)
         stack.push_async_callback(breaker.close_connection)
-        embedder = BuiltInEmbedder()
-        stack.callback(embedder.close)
+        embedder = await stack.enter_async_context(open_embedder(settings, clock, database))
         memory, catalogue = StoredMemory(database, embedder), StoredCatalogue(database, embedder)
         replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database), breaker)
         learning = learning_for(settings, clock, queues, embedder)

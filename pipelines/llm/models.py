@@ -19,6 +19,11 @@ _SHARE = re.compile(r"\s*(\d{1,3})\s*%\s*(.*)", re.DOTALL)
 
 Route = tuple[Model, ...]
 
+BUILT_IN = "built-in"
+"""Names the model for embeddings that is part of the installation."""
+EMBEDS = Model(OPENAI, "text-embedding-3-small")
+"""Makes the vectors where its key is set and nothing else is named."""
+
 
 class UnknownModel(ValueError):
     """The name says no provider that is known here, or the route is not written as one."""
@@ -78,8 +83,8 @@ def routes_of(settings: Settings) -> dict[Task, Choice]:
     texts = {task: getattr(settings, f"model_{task}") for task in Task}
     routes = {}
     for task, text in texts.items():
-        if text is None:
-            continue  # embeddings: decided by what the installation has a key for
+        if text is None or text == BUILT_IN:
+            continue  # embeddings: see `embedding_route`
         try:
             routes[task] = parse_choice(text)
         except UnknownModel as error:
@@ -94,6 +99,16 @@ def callable_providers(settings: Settings) -> frozenset[str]:
         OPENAI: (settings.openai_api_key, settings.openai_base_url),
     }
     return frozenset(provider for provider, (key, url) in named.items() if key is not None or url is not None)
+
+
+def embedding_route(settings: Settings) -> Route:
+    """Empty: the built-in model. Raises UnknownModel."""
+    text = settings.model_embeddings
+    if text == BUILT_IN:
+        return ()
+    if text is not None:
+        return parse_route(text)
+    return (EMBEDS,) if settings.openai_api_key is not None else ()
 
 
 def not_named(settings: Settings) -> frozenset[Task]:

@@ -13,7 +13,7 @@ from schemas.health import Checkup, DoctorOut, PromptHealth
 from schemas.llm import Task
 from schemas.media import FileMissing, FilesUnavailable
 from schemas.settings import Settings, SettingsRefused
-from workers.adapters import embeddings
+from workers.adapters.embedding import name_of
 from workers.adapters.files.address import open_files
 from workers.adapters.postgres.views.health import Health
 from workers.gateway.parts import Probe
@@ -51,7 +51,7 @@ class Doctor:
             storage_url=settings.storage_url,
             storage=None if settings.storage_url is None else await _stored(settings.storage_url),
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
-            embeds=embeddings.NAME,
+            embeds=name_of(settings),
         )
 
     async def _prompt(self, routes: Routes) -> PromptHealth | None:

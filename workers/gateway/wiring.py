@@ -10,7 +10,7 @@ from schemas.jobs import Hint
 from schemas.payments import PaymentProvider
 from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
-from workers.adapters.embeddings import BuiltInEmbedder
+from workers.adapters.embedding import open_embedder
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.payments.page import PracticePage
@@ -75,8 +75,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             states = BreakerStates(redis_address(settings), SystemClock(), known_routes(settings).all_members())
             stack.push_async_callback(states.close)
             courier, probe, breakers = hints, redis.look, states.look
-        embedder = BuiltInEmbedder()
-        stack.callback(embedder.close)
+        embedder = await stack.enter_async_context(open_embedder(settings, SystemClock(), database))
         yield assemble(settings, database, courier, probe, SystemClock(), embedder, breakers)
 
 

@@ -39,7 +39,8 @@ PAY_WHEN_FOUND = _PAY.format(
 """Part of the statement that saves a step: what was paid is kept whoever holds the lease, a reservation only by us.
 `found` is read first: the rows of the ledger are written after the job's is locked, in every statement alike."""
 
-_PAY_ALONE = sql(_PAY.format(rows=f"{_ROWS} WHERE true"))
+PAY_ALONE = _PAY.format(rows=f"{_ROWS} WHERE true")
+_PAY_ALONE = sql(PAY_ALONE)
 
 _FORGET = sql("DELETE FROM ledger WHERE run_id = :run AND fence = :fence AND state = 'reserved'")
 
