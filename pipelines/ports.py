@@ -10,7 +10,7 @@ from schemas.catalogue import Media, MediaSearch, Viewer
 from schemas.claims import Endpoint, Posted
 from schemas.ids import ContactId, OrgId, PersonaId
 from schemas.jobs import Hint
-from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Usage
+from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, SettledCall, Usage
 from schemas.media import FileStream, StoredFile
 from schemas.memory import Asker, Found
 from schemas.payments import Link, Order, Ware
@@ -48,12 +48,27 @@ class Gate(Protocol):
         ...
 
 
+class Breaker(Protocol):
+    """Which models keep failing, for everybody who asks them. Never raises."""
+
+    async def admits(self, model: Model) -> bool:
+        """It may be asked now. Where only one call may find out whether the model is back, this is that call."""
+        ...
+
+    async def failed(self, model: Model) -> None:
+        """A call met an outage of the provider (`pipelines.llm.breaker.OUTAGES`)."""
+        ...
+
+    async def answered(self, model: Model) -> None: ...
+
+
 class Keep(Protocol):
     """Where a run is saved as it goes: one statement that stores the step, settles its call, reserves the next one
     and renews the lease."""
 
-    async def __call__(self, step: Step | None, reserve: Reservation | None) -> Kept:
-        """`step` is None before the first call of a claim; `reserve` is None when no call follows."""
+    async def __call__(self, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None) -> Kept:
+        """`step` is None before the first call of a claim; `reserve` is None when no call follows. `failed` is a call
+        that no model answered, when another one is asked in the same claim."""
         ...
 
 
@@ -101,8 +116,9 @@ class Embedder(Protocol):
         """How many numbers a vector has."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
-        """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first."""
+    async def embed(self, texts: Sequence[str], org: OrgId | None = None) -> list[tuple[float, ...]]:
+        """One unit vector for each text, in order. Meaning is averaged: a long text is to be cut first. `org` pays,
+        should it cost anything. Raises `Unavailable` where a provider is asked and does not answer."""
         ...
 
 

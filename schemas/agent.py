@@ -60,12 +60,14 @@ class SavedStep:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where a run stands when it is claimed: new (no steps) or left off by another worker."""
+    """Where a run stands when it is claimed: new (no steps) or left off by another worker. `tries`: claims in a row in
+    which no model answered."""
 
     run: RunId
     fence: int
     steps: tuple[SavedStep, ...] = ()
     active_seconds: float = 0.0
+    tries: int = 0
 
 
 class Kept(StrEnum):

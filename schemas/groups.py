@@ -68,6 +68,13 @@ class GatewaySettings(Group):
 class LlmSettings(Group):
     timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
     connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")
+    retries: int = Field(
+        1, ge=0, le=8, description="Times a job asks a failing model again, later, before the next one of its route."
+    )
+    breaker_failures: int = Field(5, ge=1, le=1000, description="Failures in a row after which a model is left alone.")
+    breaker_seconds: float = Field(
+        10, ge=0.1, le=600, description="For so long at first; twice as long each time that it still fails."
+    )
     ramp_seconds: float = Field(
         1,
         ge=0.05,

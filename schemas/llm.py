@@ -93,10 +93,13 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A provider's own block, sent back exactly as it was received (signed thinking needs it)."""
+    """A provider's own block, sent back exactly as it was received (signed thinking needs it).
+
+    `by` is the model that wrote it; another provider's model is told it in neutral words. None: whoever is asked."""
 
     block: dict[str, Any]
     cache: Ttl | None = None
+    by: Model | None = None
 
 
 Block = Text | ToolUse | ToolResult | Raw

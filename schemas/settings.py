@@ -70,9 +70,7 @@ NOT_READ = frozenset(
         "model_concierge",
         "model_concierge_strong",
         "model_draft",
-        "model_embeddings",
         "model_parse",
-        "routing_dynamic",
     }
 )
 """Fields that are taken and change nothing yet: `doctor` names those that are set."""
@@ -97,15 +95,17 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = Field(None, validation_alias=_kept("openai_api_key"))
     openai_base_url: str | None = Field(None, validation_alias=_kept("openai_base_url"))
 
-    model_reply: str = Field("claude-haiku-5-5", validation_alias=_kept("model_reply"))
-    model_review: str = Field("claude-haiku-5-5", validation_alias=_kept("model_review"))
-    model_concierge: str = Field("claude-haiku-5-5", validation_alias=_kept("model_concierge"))
-    model_concierge_strong: str = Field("claude-sonnet-5-5", validation_alias=_kept("model_concierge_strong"))
-    model_assistant: str = Field("claude-sonnet-5-5", validation_alias=_kept("model_assistant"))
-    model_auxiliary: str = Field("claude-haiku-5-5", validation_alias=_kept("model_auxiliary"))
-    model_parse: str = Field("claude-haiku-5-5", validation_alias=_kept("model_parse"))
-    model_draft: str = Field("claude-sonnet-5-5", validation_alias=_kept("model_draft"))
-    model_bulk: str = Field("claude-haiku-5-5", validation_alias=_kept("model_bulk"))
+    model_reply: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_reply"))
+    model_review: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_review"))
+    model_concierge: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_concierge"))
+    model_concierge_strong: str = Field(
+        "claude-sonnet-5-5,gpt-6.1-terra", validation_alias=_kept("model_concierge_strong")
+    )
+    model_assistant: str = Field("claude-sonnet-5-5,gpt-6.1-terra", validation_alias=_kept("model_assistant"))
+    model_auxiliary: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_auxiliary"))
+    model_parse: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_parse"))
+    model_draft: str = Field("claude-sonnet-5-5,gpt-6.1-terra", validation_alias=_kept("model_draft"))
+    model_bulk: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_bulk"))
     model_embeddings: str | None = Field(None, validation_alias=_kept("model_embeddings"))
 
     max_history_messages: int = Field(30, ge=2, le=200, validation_alias=_kept("max_history_messages"))

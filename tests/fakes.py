@@ -8,7 +8,7 @@ from typing import Any
 from schemas.agent import Kept, Resume, SavedStep, Step
 from schemas.errors import ModelFailure
 from schemas.ids import RunId
-from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, Stop, ToolCall, Usage
+from schemas.llm import Model, ModelAnswer, ModelRequest, Reservation, SettledCall, Stop, ToolCall, Usage
 from tests.builders import NOON
 
 HAIKU = Model("anthropic", "claude-haiku-5-5")
@@ -97,7 +97,11 @@ class MemoryKeep:
     steps: list[Step] = field(default_factory=list)
     reserved: list[Reservation] = field(default_factory=list)
 
-    async def __call__(self, step: Step | None, reserve: Reservation | None) -> Kept:
+    failed: list[SettledCall] = field(default_factory=list)
+
+    async def __call__(self, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None) -> Kept:
+        if failed is not None:
+            self.failed.append(failed)
         if step is not None:
             self.steps.append(step)
         if reserve is not None:

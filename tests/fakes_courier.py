@@ -15,7 +15,7 @@ from schemas.decisions import Decision, Silence, SilenceReason
 from schemas.errors import Unavailable
 from schemas.ids import CandidateId, ContactId, ConversationId, DeliveryId, JobId, OrgId, PaymentId, PersonaId, RunId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint
-from schemas.llm import Reservation
+from schemas.llm import Reservation, SettledCall
 from schemas.money import Price
 from schemas.payments import Link, LinkFailed, Offering, Order
 from schemas.resources import OrganizationSpec, PersonaSpec
@@ -144,7 +144,9 @@ class MemoryStorage:
         self.claimed.append(hint.job)
         return a_claim(hint.job)
 
-    async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:
+    async def save_step(
+        self, claim: Claim, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None
+    ) -> Kept:
         self._answer()
         return Kept.FRESH
 

@@ -8,11 +8,13 @@ from typing import Protocol
 
 from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.delivery.speech import Recordings
+from pipelines.llm.breaker import ClosedBreaker, Rules
 from pipelines.llm.models import Routes, routes_of
 from pipelines.llm.ramp import OpenGate
 from pipelines.memory.learning import Learning, Reserve
 from pipelines.memory.summary import Summing
 from pipelines.ports import (
+    Breaker,
     Catalogue,
     Channel,
     Clock,
@@ -31,7 +33,7 @@ from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Queue, Summarize
 from schemas.lessons import Learnt, Lesson, NotLearnt
-from schemas.llm import Reservation
+from schemas.llm import Reservation, SettledCall
 from schemas.payments import Link, LinkFailed, Offering, Order
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
@@ -39,7 +41,8 @@ from schemas.summaries import Folding, Summed
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
-from workers.adapters.embeddings import BuiltInEmbedder, preload
+from workers.adapters.embedding import is_built_in, open_embedder
+from workers.adapters.embeddings import preload
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.payments.build import open_payments
@@ -49,6 +52,7 @@ from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.transitions import Transitions
+from workers.adapters.redis.breaker import RedisBreaker
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.gate import RedisGate
 from workers.adapters.speech.build import milliseconds, open_speech
@@ -63,7 +67,9 @@ class Storage(Protocol):
     async def claim_run(self, hint: AutoReply, alone: bool) -> Claim | None: ...
     async def put_off(self, hint: AutoReply) -> None: ...
     async def expect(self, hint: AutoReply) -> None: ...
-    async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept: ...
+    async def save_step(
+        self, claim: Claim, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None
+    ) -> Kept: ...
     async def record(self, claim: Claim, decision: Decision) -> Recorded: ...
     async def give_back(self, claim: Claim) -> None: ...
     async def claim_send(self, hint: DelayedSend) -> Posting | Preparing | Offering | None: ...
@@ -173,6 +179,7 @@ def replies_for(
     memory: Memory | None = None,
     catalogue: Catalogue | None = None,
     shop: Shop | None = None,
+    breaker: Breaker | None = None,
 ) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
     the children share them; no `gate` is needed for that. Raises SettingsRefused when every model's key is missing."""
@@ -181,7 +188,9 @@ def replies_for(
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(clock, llm.models, llm.prices, settings, gate or OpenGate(), memory, catalogue, shop)
+    return ReplyPipeline(
+        clock, llm.models, llm.prices, settings, gate or OpenGate(), memory, catalogue, shop, breaker or ClosedBreaker()
+    )
 
 
 def chores_for(settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder) -> tuple[Learns, Sums]:
@@ -198,9 +207,9 @@ def chores_for(settings: Settings, clock: Clock, queues: Collection[Queue], embe
     )
 
 
-def load_embeddings(queues: Collection[Queue]) -> None:
+def load_embeddings(settings: Settings, queues: Collection[Queue]) -> None:
     """130 MB, where something is looked up or remembered. Call it before a fork, and the children share them."""
-    if Queue.REPLY in queues or Queue.BACKGROUND in queues:
+    if is_built_in(settings) and (Queue.REPLY in queues or Queue.BACKGROUND in queues):
         preload()
 
 
@@ -257,10 +266,12 @@ async def build_app(
         stack.push_async_callback(webhooks.close)
         gate = RedisGate(redis_address(settings), clock, settings.llm.ramp_seconds)
         stack.push_async_callback(gate.close_connection)
-        embedder = BuiltInEmbedder()
-        stack.callback(embedder.close)
+        rules = Rules(settings.llm.breaker_failures, settings.llm.breaker_seconds)
+        breaker = RedisBreaker(redis_address(settings), clock, rules)
+        stack.push_async_callback(breaker.close_connection)
+        embedder = await stack.enter_async_context(open_embedder(settings, clock, database))
         memory, catalogue = StoredMemory(database, embedder), StoredCatalogue(database, embedder)
-        replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database))
+        replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database), breaker)
         learning, summing = chores_for(settings, clock, queues, embedder)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))

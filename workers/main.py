@@ -48,7 +48,7 @@ def run_worker(settings: Settings, queues: Collection[Queue], processes: int, th
         return run(stop, name, None)
     parent = os.getpid()
     replies_for(settings, SystemClock(), queues)  # refused here, and loaded, once for all children
-    load_embeddings(queues)
+    load_embeddings(settings, queues)
 
     def child(own_name: str, replaces: str | None) -> int:
         own = Stop(parent).listen()

@@ -13,6 +13,7 @@ from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.tools import RunState, Tool
 from pipelines.agent.trace import Trace
 from pipelines.llm.history import ASSISTANT, USER
+from pipelines.llm.models import Route
 from schemas.agent import AgentParameters
 from schemas.errors import Code
 from schemas.ids import CallId
@@ -50,9 +51,10 @@ class Finish(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What an agent is sent to work with. `build` makes the request of a call from the run's own messages."""
+    """What an agent is sent to work with. `build` makes the request of a call from the run's own messages; the first
+    model of `route` that is not down answers it."""
 
-    model: Model
+    route: Route
     opening: tuple[Block, ...]
     build: Callable[[CallId, Model, Sequence[Message], tuple[ToolSpec, ...]], ModelRequest]
     expects_review: bool = False
@@ -171,17 +173,17 @@ class Agent(Generic[S]):
         return None
 
     async def _ask(self) -> ModelAnswer:
-        exchange = await self._calls.ask(Task.REPLY, self._assignment.model, self._new, self._request, self._next_task)
+        exchange = await self._calls.ask(Task.REPLY, self._assignment.route, self._new, self._request, self._next_task)
         self._messages.append(Message(USER, exchange.sent))
         if exchange.answer.content:
-            self._messages.append(Message(ASSISTANT, _raw(exchange.answer)))
+            self._messages.append(Message(ASSISTANT, written(exchange.answer)))
         self._new = []
         self._counts.heard(exchange.answer)
         return exchange.answer
 
     def _request(self, call: CallId, sent: Sequence[Block]) -> ModelRequest:
         messages = [*self._messages, Message(USER, tuple(sent))]
-        return self._assignment.build(call, self._assignment.model, messages, self._specs)
+        return self._assignment.build(call, self._assignment.route[0], messages, self._specs)
 
     def _next_task(self, answer: ModelAnswer) -> Task | None:
         if answer.stop is Stop.REFUSED:
@@ -196,5 +198,6 @@ class Agent(Generic[S]):
         return self._counts.answers + 1 < self._limits.max_iterations
 
 
-def _raw(answer: ModelAnswer) -> tuple[Block, ...]:
-    return tuple(Raw(block) for block in answer.content)
+def written(answer: ModelAnswer) -> tuple[Block, ...]:
+    """As the next request repeats it."""
+    return tuple(Raw(block, by=answer.model) for block in answer.content)

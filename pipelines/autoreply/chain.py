@@ -6,7 +6,7 @@ from typing import TypeVar
 from pipelines.agent import guards
 from pipelines.agent.calls import Calls, Timer
 from pipelines.agent.guards import Counts, Halt
-from pipelines.agent.loop import Finish
+from pipelines.agent.loop import Finish, written
 from pipelines.agent.trace import Trace
 from pipelines.autoreply.chain_prompt import ChainPrompt
 from pipelines.autoreply.chain_steps import CONTEXT, DRAFTING, REFLECTION, Answer, Step, intent_step
@@ -14,13 +14,14 @@ from pipelines.autoreply.draft import Draft
 from pipelines.autoreply.intents import Intents
 from pipelines.autoreply.prompts import chain as words
 from pipelines.llm.history import ASSISTANT, USER
+from pipelines.llm.models import Route
 from pipelines.text import rendered
 from schemas.agent import AgentParameters
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
 from schemas.errors import Code
 from schemas.ids import CallId
-from schemas.llm import Block, Message, Model, ModelAnswer, ModelRequest, Raw, Stop, Task, Text
+from schemas.llm import Block, Message, ModelAnswer, ModelRequest, Stop, Task, Text
 
 A = TypeVar("A", bound=Answer)
 
@@ -33,7 +34,7 @@ class Chain:
         self,
         prompt: ChainPrompt,
         intents: Intents,
-        model: Model,
+        route: Route,
         draft: Draft,
         calls: Calls,
         timer: Timer,
@@ -42,7 +43,7 @@ class Chain:
     ) -> None:
         self._prompt = prompt
         self._intents = intents
-        self._model = model
+        self._route = route
         self._draft = draft
         self._calls = calls
         self._timer = timer
@@ -124,12 +125,12 @@ class Chain:
     async def _call(self, step: Step[A], follows: Callable[[ModelAnswer], Task | None]) -> ModelAnswer:
         def request(call: CallId, sent: Sequence[Block]) -> ModelRequest:
             run = [*self._messages, Message(USER, tuple(sent))]
-            return self._prompt.request(call, self._model, run, step.schema)
+            return self._prompt.request(call, self._route[0], run, step.schema)
 
-        exchange = await self._calls.ask(Task.AUXILIARY, self._model, self._new, request, follows)
+        exchange = await self._calls.ask(Task.AUXILIARY, self._route, self._new, request, follows)
         self._messages.append(Message(USER, exchange.sent))
         if exchange.answer.content:
-            self._messages.append(Message(ASSISTANT, tuple(Raw(block) for block in exchange.answer.content)))
+            self._messages.append(Message(ASSISTANT, written(exchange.answer)))
         self._new = []
         self._counts.heard(exchange.answer)
         return exchange.answer

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from zoneinfo import ZoneInfo
 
 from pipelines.agent import parameters, steps
-from pipelines.agent.calls import BudgetSpent, CallFailed, Calls, RunTakenAway, Timer
+from pipelines.agent.calls import BudgetSpent, CallFailed, Calls, Doors, RunTakenAway, Timer
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import followup, gate, stops
@@ -25,17 +25,19 @@ from pipelines.autoreply.strategy.strategy import compiled_strategy
 from pipelines.autoreply.strategy.tools import disabled
 from pipelines.autoreply.tools import TOOL_NAMES
 from pipelines.hours import zone_of
-from pipelines.llm.models import NoModel, Routes, routes_of
+from pipelines.llm.breaker import ClosedBreaker
+from pipelines.llm.models import NoModel, Route, Routes, routes_of
 from pipelines.llm.pricing import Purse, over_budget
 from pipelines.llm.ramp import OpenGate
+from pipelines.llm.routing import Whom, pick_model
 from pipelines.memory.switch import may_recall
-from pipelines.ports import Catalogue, ChatModel, Clock, Gate, Keep, Memory, PriceTable, Shop
+from pipelines.ports import Breaker, Catalogue, ChatModel, Clock, Gate, Keep, Memory, PriceTable, Shop
 from schemas.agent import AgentParameters, Resume
 from schemas.catalogue import Viewer
 from schemas.conversation import Case
 from schemas.decisions import Decision, Failure, Parked, Silence, Stopped
 from schemas.errors import Code, FailureKind
-from schemas.llm import Model, Task
+from schemas.llm import Task
 from schemas.memory import Asker
 from schemas.settings import Settings
 from schemas.strategy import Resolved
@@ -57,6 +59,7 @@ class ReplyPipeline:
     memory: Memory | None = None
     catalogue: Catalogue | None = None
     shop: Shop | None = None
+    breaker: Breaker = field(default_factory=ClosedBreaker)
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +104,8 @@ class ReplyPipeline:
         strategy: Resolved,
     ) -> Composition:
         purse = Purse(self.prices, limits.max_tokens_per_turn)
-        calls = Calls(resume, keep, self.models, purse, timer, trace, self.gate, strategy.kept())
+        doors = Doors(self.models, self.gate, self.breaker, self.settings.llm.retries)
+        calls = Calls(resume, keep, doors, purse, timer, trace, strategy.kept())
         engine = engine_of_run(resume, limits, case.persona.spec)
         note_engine(engine, case.persona.spec, trace)
         _note_switches(limits, trace)
@@ -113,10 +117,19 @@ class ReplyPipeline:
         draft = Draft(checks, case.now, self._recall(case), gallery, self._wares(case))
         write = self._agent if engine is Engine.V2 else self._chain
         writer = write(case, draft, calls, timer, limits, trace, strategy)
-        review_model = self.routes.pick(Task.REVIEW, case.organization.spec.models)
         caching = self.settings.prompt_caching_enabled
+        route = self._route(Task.REVIEW, case)
         reviewer = Reviewer(
-            case, review_model, calls, timer, limits, trace, caching, gallery.shown, engine.task, strategy
+            case,
+            route,
+            calls,
+            timer,
+            limits,
+            trace,
+            caching,
+            gallery.shown,
+            engine.task,
+            strategy,
         )
         return Composition(case, writer, draft, reviewer, limits, trace, withheld(case).flag, strategy)
 
@@ -170,8 +183,8 @@ class ReplyPipeline:
             trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
         kept = dict.fromkeys(kept_back.tools, kept_back.reason)
         policy = ToolPolicy(disabled(strategy) | kept, limits.hard_remove_disabled_tools)
-        model = self._model(Engine.V2.task, case, calls)
-        return reply_agent(prompt, model, draft, calls, timer, limits, trace, policy, strategy)
+        route = self._route(Engine.V2.task, case)
+        return reply_agent(prompt, route, draft, calls, timer, limits, trace, policy, strategy)
 
     def _chain(
         self,
@@ -185,15 +198,13 @@ class ReplyPipeline:
     ) -> Writer:
         caching = self.settings.prompt_caching_enabled
         prompt = ChainPrompt.of(case, _zone(case), limits, caching=caching, strategy=strategy)
-        model = self._model(Engine.V1.task, case, calls)
-        return Chain(prompt, intents_of(case, strategy), model, draft, calls, timer, limits, trace)
+        route = self._route(Engine.V1.task, case)
+        return Chain(prompt, intents_of(case, strategy), route, draft, calls, timer, limits, trace)
 
-    def _model(self, task: Task, case: Case, calls: Calls) -> Model:
-        """A resumed run stays with its model: what it has read in the cache, and signed, is that model's."""
-        before = calls.model_so_far()
-        if before is not None and before.provider in self.models:
-            return before
-        return self.routes.pick(task, case.organization.spec.models)
+    def _route(self, task: Task, case: Case) -> Route:
+        organization = case.organization
+        whom = Whom(str(organization.id), str(case.contact.id), organization.spec.models, organization.spec.plan)
+        return pick_model(task, whom, self.routes, dynamic=self.settings.routing_dynamic)
 
 
 def _zone(case: Case) -> ZoneInfo:

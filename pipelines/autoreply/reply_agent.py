@@ -17,6 +17,7 @@ from pipelines.autoreply.strategy.tools import lacking, reminder
 from pipelines.autoreply.tools import palette
 from pipelines.llm.history import well_formed
 from pipelines.llm.layout import Kept, lifetime, marked_messages, marked_system, sorted_tools
+from pipelines.llm.models import Route
 from schemas.agent import AgentParameters
 from schemas.conversation import Case
 from schemas.ids import CallId
@@ -65,7 +66,7 @@ class ReplyPrompt:
 
 def reply_agent(
     prompt: ReplyPrompt,
-    model: Model,
+    route: Route,
     draft: Draft,
     calls: Calls,
     timer: Timer,
@@ -75,7 +76,7 @@ def reply_agent(
     strategy: Resolved = NO_STRATEGY,
 ) -> Agent[Draft]:
     assignment = Assignment(
-        model,
+        route,
         (Text(prompt.moment),),
         prompt.request,
         expects_review=limits.use_redaction_validation,

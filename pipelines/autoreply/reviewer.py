@@ -14,13 +14,14 @@ from pipelines.autoreply.prompts.persona import persona_block
 from pipelines.autoreply.validation import Verdict
 from pipelines.llm.history import USER
 from pipelines.llm.layout import KEPT
+from pipelines.llm.models import Route
 from schemas.agent import AgentParameters
 from schemas.catalogue import Media
 from schemas.conversation import Case
 from schemas.decisions import Bubble
 from schemas.errors import Code
 from schemas.ids import CallId
-from schemas.llm import Block, Message, Model, ModelAnswer, ModelRequest, Stop, Task, Text
+from schemas.llm import Block, Message, ModelAnswer, ModelRequest, Stop, Task, Text
 from schemas.strategy import NO_STRATEGY, Resolved
 
 ATTEMPTS = 2
@@ -29,7 +30,7 @@ ATTEMPTS = 2
 @dataclass(frozen=True, slots=True)
 class Reviewer:
     case: Case
-    model: Model
+    route: Route
     calls: Calls
     timer: Timer
     limits: AgentParameters
@@ -86,7 +87,7 @@ class Reviewer:
         for _ in range(ATTEMPTS):
             if self.timer.remaining <= 0:
                 return guards.out_of_time(self.limits)
-            exchange = await self.calls.ask(Task.REVIEW, self.model, (), request, follows)
+            exchange = await self.calls.ask(Task.REVIEW, self.route, (), request, follows)
             if (verdict := _readable(exchange.answer, len(bubbles))) is not None:
                 return verdict
             self.trace.note("the review's verdict could not be read")
@@ -96,7 +97,7 @@ class Reviewer:
         return ModelRequest(
             call=call,
             task=Task.REVIEW,
-            model=self.model,
+            model=self.route[0],
             system=self._system(),
             messages=(Message(USER, (Text(text),)),),
             max_tokens=self.limits.max_tokens_per_turn,

@@ -1,6 +1,8 @@
-"""Names of models, and which one a task takes.
+"""Names of models, and the route that a task takes.
 
-A route is a comma-separated list, best first. A member whose provider has no key is left out.
+A route is a comma-separated list, best first: the first member answers, the others stand in while it is down. A member
+whose provider has no key is left out. Several routes may share a task, `|` between them, each with its part of the
+traffic: `90% claude-haiku-5-5,gpt-6-luna | 10% claude-sonnet-5-5`.
 """
 
 import re
@@ -13,16 +15,34 @@ from schemas.settings import KEPT_NAMES, Settings
 ANTHROPIC, OPENAI = "anthropic", "openai"
 PROVIDERS = (ANTHROPIC, OPENAI)
 _FAMILIES = ((re.compile(r"claude-"), ANTHROPIC), (re.compile(r"gpt-|o\d|chatgpt-|text-embedding-"), OPENAI))
+_SHARE = re.compile(r"\s*(\d{1,3})\s*%\s*(.*)", re.DOTALL)
 
 Route = tuple[Model, ...]
 
+BUILT_IN = "built-in"
+"""Names the model for embeddings that is part of the installation."""
+EMBEDS = Model(OPENAI, "text-embedding-3-small")
+"""Makes the vectors where its key is set and nothing else is named."""
+
 
 class UnknownModel(ValueError):
-    """The name says no provider that is known here."""
+    """The name says no provider that is known here, or the route is not written as one."""
 
 
 class NoModel(Exception):
     """No member of a task's route can be called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A route and its share of the traffic; only the proportions of shares count."""
+
+    share: int
+    route: Route
+
+
+Choice = tuple[Variant, ...]
+"""What a task may take. Most have one variant."""
 
 
 def parse_model(text: str) -> Model:
@@ -45,52 +65,101 @@ def parse_route(text: str) -> Route:
     return tuple(parse_model(name) for name in names)
 
 
-def routes_of(settings: Settings) -> dict[Task, Route]:
+def parse_choice(text: str) -> Choice:
+    """Shares are written for all routes or for none, which then share alike. Raises UnknownModel."""
+    parts = text.split("|")
+    shares = [found for part in parts if (found := _SHARE.fullmatch(part))]
+    if not shares:
+        return tuple(Variant(1, parse_route(part)) for part in parts)
+    if len(shares) != len(parts):
+        raise UnknownModel("each route needs its share, as in '90% claude-haiku-5-5 | 10% gpt-6-luna'")
+    if not any(int(found[1]) for found in shares):
+        raise UnknownModel("the shares are all 0")
+    return tuple(Variant(int(found[1]), parse_route(found[2])) for found in shares)
+
+
+def routes_of(settings: Settings) -> dict[Task, Choice]:
     """The routes of this installation. Raises UnknownModel, naming the setting."""
     texts = {task: getattr(settings, f"model_{task}") for task in Task}
     routes = {}
     for task, text in texts.items():
-        if text is None:
-            continue  # embeddings: the built-in model unless one is named
+        if text is None or text == BUILT_IN:
+            continue  # embeddings: see `embedding_route`
         try:
-            routes[task] = parse_route(text)
+            routes[task] = parse_choice(text)
         except UnknownModel as error:
             raise UnknownModel(f"{KEPT_NAMES[f'model_{task}']}: {error}") from None
     return routes
 
 
+def callable_providers(settings: Settings) -> frozenset[str]:
+    """Those with a key; a base URL without one is a simulator's."""
+    named = {
+        ANTHROPIC: (settings.anthropic_api_key, settings.anthropic_base_url),
+        OPENAI: (settings.openai_api_key, settings.openai_base_url),
+    }
+    return frozenset(provider for provider, (key, url) in named.items() if key is not None or url is not None)
+
+
+def embedding_route(settings: Settings) -> Route:
+    """Empty: the built-in model. Raises UnknownModel."""
+    text = settings.model_embeddings
+    if text == BUILT_IN:
+        return ()
+    if text is not None:
+        return parse_route(text)
+    return (EMBEDS,) if settings.openai_api_key is not None else ()
+
+
+def not_named(settings: Settings) -> frozenset[Task]:
+    """Tasks whose route is the default one."""
+    return frozenset(task for task in Task if f"model_{task}" not in settings.model_fields_set)
+
+
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The routes, and the providers that can be called."""
+    """The routes, and the providers that can be called. `defaults`: tasks whose route nobody has named."""
 
-    routes: Mapping[Task, Route]
+    routes: Mapping[Task, Choice]
     providers: frozenset[str]
+    defaults: frozenset[Task] = frozenset()
 
     def pick(self, task: Task, overrides: Mapping[str, str] | None = None) -> Model:
-        """The first callable member: of the organisation's own route if it names a usable one, else of ours.
+        """The first callable member of the first route, for who asks on nobody's behalf. Raises NoModel."""
+        own = self.callable_members(own_choice(task, overrides or {})[:1])
+        return (own or self.members(task, self.routes.get(task, ())[:1]))[0]
 
-        Raises NoModel.
-        """
-        own = _own_route(task, overrides or {})
-        for model in (*own, *self.routes.get(task, ())):
-            if model.provider in self.providers:
-                return model
+    def members(self, task: Task, choice: Choice) -> Route:
+        """As `callable_members`; raises NoModel when there is none."""
+        if found := self.callable_members(choice):
+            return found
         raise NoModel(f"no model for task {task}: no key for {self._wanted(task)}")
 
+    def callable_members(self, choice: Choice) -> Route:
+        return tuple(model for variant in choice for model in variant.route if model.provider in self.providers)
+
     def left_out(self) -> list[Model]:
-        """Members that nobody can call, each once."""
-        members: Iterable[Model] = (model for route in self.routes.values() for model in route)
+        """Members that somebody named and nobody can call, each once."""
+        named = (choice for task, choice in self.routes.items() if task not in self.defaults)
+        members: Iterable[Model] = (model for choice in named for variant in choice for model in variant.route)
         return sorted({m for m in members if m.provider not in self.providers}, key=str)
 
+    def all_members(self) -> list[Model]:
+        """Every model that may be asked, each once; embeddings aside."""
+        chat = (choice for task, choice in self.routes.items() if task is not Task.EMBEDDINGS)
+        return sorted({model for choice in chat for model in self.callable_members(choice)}, key=str)
+
     def _wanted(self, task: Task) -> str:
-        return ", ".join(str(model) for model in self.routes.get(task, ())) or "any route"
+        members = (model for variant in self.routes.get(task, ()) for model in variant.route)
+        return ", ".join(str(model) for model in members) or "any route"
 
 
-def _own_route(task: Task, overrides: Mapping[str, str]) -> Route:
+def own_choice(task: Task, overrides: Mapping[str, str]) -> Choice:
+    """What an organisation has named for the task; nothing when it cannot be read."""
     text = overrides.get(task.value)
     if text is None:
         return ()
     try:
-        return parse_route(text)
+        return parse_choice(text)
     except UnknownModel:
         return ()

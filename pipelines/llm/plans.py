@@ -21,7 +21,12 @@ def plan_of(spec: OrganizationSpec, plans: PlanSettings) -> Plan | None:
     """None: no plan, so nothing is counted and nothing is limited."""
     if spec.plan is None:
         return None
-    replies, price = getattr(plans, f"{spec.plan}_replies"), getattr(plans, f"{spec.plan}_price")
+    terms = {
+        "starter": (plans.starter_replies, plans.starter_price),
+        "pro": (plans.pro_replies, plans.pro_price),
+        "enterprise": (plans.enterprise_replies, plans.enterprise_price),
+    }
+    replies, price = terms[spec.plan]
     return Plan(spec.plan, replies, price, plans.currency)
 
 

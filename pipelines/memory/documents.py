@@ -9,6 +9,7 @@ from pipelines.ports import Embedder
 from pipelines.text import fold, split, storable
 from pipelines.text.limits import Limit, Unit
 from schemas.documents import DocumentSpec
+from schemas.ids import OrgId
 from schemas.memory import Passage
 
 LONGEST = Limit(480, Unit.CODE_POINT)
@@ -72,9 +73,11 @@ def _joined(pieces: Sequence[str], belong: Callable[[str, str], bool]) -> list[s
     return found
 
 
-async def prepared(embedder: Embedder, pieces: Sequence[str], title: str = "") -> list[Passage]:
+async def prepared(
+    embedder: Embedder, pieces: Sequence[str], title: str = "", org: OrgId | None = None
+) -> list[Passage]:
     """What is stored of each piece. The title counts for words, not for meaning: it is the same for all of them."""
-    vectors = await embedder.embed([" ".join(piece.split()) for piece in pieces])
+    vectors = await embedder.embed([" ".join(piece.split()) for piece in pieces], org)
     return [Passage(piece, fold(f"{title} {piece}"), vector) for piece, vector in zip(pieces, vectors, strict=True)]
 
 

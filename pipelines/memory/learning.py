@@ -19,7 +19,7 @@ from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.ports import ChatModel, Clock, Embedder, PriceTable
 from pipelines.text import fold, storable
 from schemas.agent import Kept
-from schemas.errors import FailureKind, ModelFailure
+from schemas.errors import FailureKind, ModelFailure, Unavailable
 from schemas.ids import CallId
 from schemas.lessons import Fact, Heard, Learnt, Lesson, NotLearnt
 from schemas.llm import Message, Model, ModelAnswer, ModelRequest, Reservation, SettledCall, Stop, Task, Text
@@ -117,7 +117,10 @@ class Learning:
         said = _read(answer, lesson.heard)
         if said is None:
             return NotLearnt("the model's answer could not be read", settled)
-        passages = await prepared(self.embedder, [fact for _, fact in said])
+        try:
+            passages = await prepared(self.embedder, [fact for _, fact in said], org=lesson.asker.org)
+        except Unavailable as away:
+            return NotLearnt(str(away), settled)
         facts = [Fact(source, passage) for (source, _), passage in zip(said, passages, strict=True)]
         return Learnt(tuple(facts), self.embedder.name, settled)
 

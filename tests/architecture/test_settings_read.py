@@ -18,7 +18,8 @@ def is_read(field: str) -> bool:
     """Named after a dot; the routes of tasks are read by their names, so the task must be asked for."""
     if field.startswith("model_") and (task := field.removeprefix("model_")) in set(Task):
         asked = re.compile(rf"\bTask\.{task.upper()}\b")
-        return any(asked.search(text) for path, text in CODE.items() if "llm" not in path.parts)
+        if any(asked.search(text) for path, text in CODE.items() if "llm" not in path.parts):
+            return True
     return any(re.search(rf"\.{field}\b", text) for text in CODE.values())
 
 

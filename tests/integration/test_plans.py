@@ -311,7 +311,7 @@ class OneDirection:
 
     name, dims = "m", 512
 
-    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    async def embed(self, texts: Sequence[str], org: int | None = None) -> list[tuple[float, ...]]:
         return [(0.04,) * self.dims for _ in texts]
 
 

@@ -152,7 +152,7 @@ class Interrupted:
     def __init__(self, meanwhile: Awaitable[object]) -> None:
         self._meanwhile: Awaitable[object] | None = meanwhile
 
-    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    async def embed(self, texts: Sequence[str], org: int | None = None) -> list[tuple[float, ...]]:
         if (meanwhile := self._meanwhile) is not None:
             self._meanwhile = None
             await meanwhile

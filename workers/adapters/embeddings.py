@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
+from schemas.ids import OrgId
+
 NAME = "use-multilingual-v3-denoised"
 DIMS = 512
 SLICE = 16
@@ -24,7 +26,7 @@ class BuiltInEmbedder:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embeddings")
 
-    async def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    async def embed(self, texts: Sequence[str], org: OrgId | None = None) -> list[tuple[float, ...]]:
         loop = asyncio.get_running_loop()
         vectors: list[tuple[float, ...]] = []
         for at in range(0, len(texts), SLICE):

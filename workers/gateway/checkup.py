@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from pipelines.autoreply.prompts.prefix import shared_prefix
 from pipelines.llm.caching import cacheable_minimum, estimated_tokens
-from pipelines.llm.models import ANTHROPIC, NoModel, Routes, UnknownModel, routes_of
+from pipelines.llm.models import NoModel, Routes, UnknownModel, callable_providers, not_named, routes_of
 from pipelines.memory.switch import may_recall
 from pipelines.ops.health import all_well, findings
 from schemas.errors import Unavailable
@@ -14,7 +14,7 @@ from schemas.health import Checkup, DoctorOut, PromptHealth
 from schemas.llm import Model, Task, Usage
 from schemas.media import FileMissing, FilesUnavailable
 from schemas.settings import Settings, SettingsRefused
-from workers.adapters import embeddings
+from workers.adapters.embedding import name_of
 from workers.adapters.files.address import open_files
 from workers.adapters.llm.prices import GenaiPrices
 from workers.adapters.postgres.views.health import Health
@@ -53,7 +53,7 @@ class Doctor:
             storage_url=settings.storage_url,
             storage=None if settings.storage_url is None else await _stored(settings.storage_url),
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
-            embeds=embeddings.NAME,
+            embeds=name_of(settings),
             set_in_vain=settings.set_in_vain,
             unpriced=_unpriced(routes),
         )
@@ -92,10 +92,9 @@ def _a_thousand_times(model: Model, usage: Usage) -> Decimal | None:
 
 
 def _routes(settings: Settings) -> Routes | None:
-    """None: a route names a model of no known provider. Workers call Anthropic, by its key or a base URL."""
-    callable_ = settings.anthropic_api_key is not None or settings.anthropic_base_url is not None
+    """None: a route names a model of no known provider."""
     try:
-        return Routes(routes_of(settings), frozenset({ANTHROPIC} if callable_ else ()))
+        return Routes(routes_of(settings), callable_providers(settings), not_named(settings))
     except UnknownModel:
         return None
 
@@ -103,8 +102,14 @@ def _routes(settings: Settings) -> Routes | None:
 def _unpriced(routes: Routes | None) -> list[str]:
     """Of every member of every route: a fallback is paid for as well."""
     prices = GenaiPrices()
-    members = {model for route in (routes.routes.values() if routes else ()) for model in route}
+    choices = routes.routes.values() if routes else ()
+    members = {model for choice in choices for variant in choice for model in variant.route}
     return sorted(str(model) for model in members if prices.cost(model, Usage(input=1)) is None)
+
+
+def known_routes(settings: Settings) -> Routes:
+    """As workers have them; empty where they would not start."""
+    return _routes(settings) or Routes({}, frozenset())
 
 
 def _picked(routes: Routes | None, task: Task) -> str | None:

@@ -7,6 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from pipelines.llm.breaker import State
 from workers.adapters.postgres.counts import Counts
 from workers.adapters.postgres.measures import Histogram
 
@@ -15,23 +16,28 @@ Values = Mapping[Any, float]
 """By label values, a tuple of strings in the order of the labels."""
 
 
-def render(counts: Counts) -> bytes:
+def render(counts: Counts, breakers: Mapping[str, State] | None = None) -> bytes:
+    """`breakers` by model, `provider:name`."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Scrape(counts))
+    registry.register(_Scrape(counts, breakers or {}))
     return generate_latest(registry)
 
 
 class _Scrape(Collector):
     """One scrape's numbers, in the form the library renders."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, breakers: Mapping[str, State]) -> None:
         self._counts = counts
+        self._breakers = breakers
 
     def collect(self) -> Iterator[Metric]:
         yield from _queues(self._counts)
         yield from _work(self._counts)
         yield from _models(self._counts)
         yield from _plans(self._counts)
+        states = {tuple(model.split(":", 1)): float(state) for model, state in self._breakers.items()}
+        text = "Whether a model is asked: 0 yes, 1 by one call that finds out, 2 no."
+        yield _gauge("replique_ai_breaker_state", text, ["provider", "model"], states)
 
 
 def _queues(counts: Counts) -> Iterator[Metric]:

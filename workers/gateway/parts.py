@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipelines.llm.breaker import State
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 Probe = Callable[[], Awaitable[Mapping[str, Any]]]
 """Tells how something is that the gateway can do without. Never raises."""
 
+Breakers = Callable[[], Awaitable[Mapping[str, State]]]
+"""Which models are left alone, by `provider:name`; nothing when nobody can tell. Never raises."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -47,6 +51,7 @@ class Parts:
     counter: Counter
     costs: Costs
     redis: Probe
+    breakers: Breakers
     doctor: "Doctor"
     page: PracticePage | None = None
     """Where no money moves; None: payments are real, and there is no such page."""

@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from pipelines.llm.breaker import State
 from pipelines.ports import Clock, Courier, Embedder
 from schemas.jobs import Hint
 from schemas.payments import PaymentProvider
 from schemas.settings import Settings
 from workers.adapters.clock import SystemClock
-from workers.adapters.embeddings import BuiltInEmbedder
+from workers.adapters.embedding import open_embedder
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.payments.page import PracticePage
@@ -30,11 +31,12 @@ from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
 from workers.adapters.postgres.views.snapshot import Snapshots
+from workers.adapters.redis.breaker import BreakerStates
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
-from workers.gateway.checkup import Doctor
-from workers.gateway.parts import Parts, Probe
+from workers.gateway.checkup import Doctor, known_routes
+from workers.gateway.parts import Breakers, Parts, Probe
 from workers.runtime.addresses import database_address, redis_address
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ class NoCourier:
 
     async def push(self, hints: Sequence[Hint]) -> None:
         return
+
+
+async def no_breakers() -> Mapping[str, State]:
+    return {}
 
 
 async def no_redis() -> Mapping[str, Any]:
@@ -61,6 +67,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     url = database_address(settings)
     courier: Courier = NoCourier()
     probe: Probe = no_redis
+    breakers: Breakers = no_breakers
     async with AsyncExitStack() as stack:
         database = Database(url, settings.gateway.pool_size, settings.pg_prepare)
         stack.push_async_callback(database.close)
@@ -68,14 +75,21 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             redis, hints = RedisProbe(redis_address(settings)), RedisCourier(redis_address(settings))
             stack.push_async_callback(redis.close)
             stack.push_async_callback(hints.close)
-            courier, probe = hints, redis.look
-        embedder = BuiltInEmbedder()
-        stack.callback(embedder.close)
-        yield assemble(settings, database, courier, probe, SystemClock(), embedder)
+            states = BreakerStates(redis_address(settings), SystemClock(), known_routes(settings).all_members())
+            stack.push_async_callback(states.close)
+            courier, probe, breakers = hints, redis.look, states.look
+        embedder = await stack.enter_async_context(open_embedder(settings, SystemClock(), database))
+        yield assemble(settings, database, courier, probe, SystemClock(), embedder, breakers)
 
 
 def assemble(
-    settings: Settings, database: Database, courier: Courier, redis: Probe, clock: Clock, embedder: Embedder
+    settings: Settings,
+    database: Database,
+    courier: Courier,
+    redis: Probe,
+    clock: Clock,
+    embedder: Embedder,
+    breakers: Breakers = no_breakers,
 ) -> Parts:
     keys, snapshots = Keys(database, settings), Snapshots(database)
     secret = InstallationSecret(database, settings)
@@ -97,6 +111,7 @@ def assemble(
         counter=Counter(database, settings),
         costs=Costs(snapshots, settings),
         redis=redis,
+        breakers=breakers,
         doctor=Doctor(settings, Health(snapshots), redis),
         page=_page(settings, secret),
         stripe=_stripe(settings),

@@ -11,6 +11,7 @@ from workers.simulator.answers import new_id
 from workers.simulator.control_api import control_routes
 from workers.simulator.headers import common_headers
 from workers.simulator.messages_api import messages_routes
+from workers.simulator.openai import openai_routes
 from workers.simulator.refusals import ErrorType, error_body
 from workers.simulator.state import Options, Simulator
 
@@ -19,7 +20,7 @@ def create_app(*, api_keys: Iterable[str] = (), latency: float = 0.0) -> Starlet
     """The application; `app.state.simulator` is its state. Without `api_keys` any key is accepted."""
     simulator = Simulator(Options(frozenset(api_keys), latency))
     app = Starlette(
-        routes=[*messages_routes(simulator), *control_routes(simulator)],
+        routes=[*messages_routes(simulator), *openai_routes(simulator), *control_routes(simulator)],
         exception_handlers={HTTPException: _not_found},
     )
     app.state.simulator = simulator

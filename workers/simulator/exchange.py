@@ -78,7 +78,7 @@ class Exchange:
 
     def _note(self, body: dict[str, Any]) -> None:
         output = body.get("output_config")
-        self._seen.task = _task(output.get("format") if isinstance(output, dict) else None)
+        self._seen.task = task_of(output.get("format") if isinstance(output, dict) else None)
         self._seen.model = str(body.get("model"))
         self._seen.stream = body.get("stream") is True
 
@@ -113,8 +113,8 @@ class Exchange:
         seen.status = 200
         if fault is not None:
             simulator.journal.failed(seen, 0 if fault.kind is FaultKind.CUT_BEFORE else 200, fault.kind)
-        frames = list(sse.events(message)) if seen.stream else _halves(answers.compact(message).encode())
-        frames, cut_after = _broken(frames, fault)
+        frames = list(sse.events(message)) if seen.stream else halves(answers.compact(message).encode())
+        frames, cut_after = broken(frames, fault)
         headers = {
             **common_headers(seen.request_id),
             **rate_limit_headers(simulator, message["model"]),
@@ -123,18 +123,18 @@ class Exchange:
         return Delivery(frames, headers, lambda: simulator.cache.answer_began(charge), cut_after)
 
 
-def _task(form: Any) -> str:
+def task_of(form: Any) -> str:
     """What a request seems to be for: the shape that it asks for says so."""
     if not isinstance(form, dict) or not form:
         return "reply"
     return "review" if asks_for_a_verdict(form.get("schema")) else "auxiliary"
 
 
-def _halves(body: bytes) -> list[bytes]:
+def halves(body: bytes) -> list[bytes]:
     return [body[: len(body) // 2], body[len(body) // 2 :]]
 
 
-def _broken(frames: list[bytes], fault: Fault | None) -> tuple[list[bytes], int | None]:
+def broken(frames: list[bytes], fault: Fault | None) -> tuple[list[bytes], int | None]:
     """The frames as the fault leaves them, and after how many the connection is cut."""
     match fault.kind if fault else None:
         case FaultKind.CUT_BEFORE:

@@ -1,6 +1,7 @@
 """All that one simulator knows: time, cache, scripts, faults, journal."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from workers.simulator.cache import PromptCache
@@ -56,6 +57,8 @@ class Simulator:
     journal: Journal = field(default_factory=Journal)
     outages: Outages = field(init=False)
     recent: dict[str, LastMinute] = field(default_factory=dict)
+    also_cleared: list[Callable[[], None]] = field(default_factory=list)
+    """What a dialect keeps of its own."""
 
     def __post_init__(self) -> None:
         self.outages = Outages(self.clock)
@@ -67,6 +70,8 @@ class Simulator:
         self.outages.clear()
         self.journal.clear()
         self.recent.clear()
+        for clear in self.also_cleared:
+            clear()
 
     def spend(self, model: str, input_tokens: int, output_tokens: int) -> None:
         self.recent.setdefault(model, LastMinute()).add(self.clock.now(), input_tokens, output_tokens)

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from pipelines.llm.dialects.foreign import readable_by
+from pipelines.llm.dialects.tasks import PLAIN_TASKS
 from pipelines.text import storable, storable_deep
 from schemas.llm import (
     Block,
@@ -29,8 +31,6 @@ _STOPS = {
 }
 _THINKS_UNASKED = ("claude-haiku-5", "claude-sonnet-5", "claude-opus-5")
 _REFUSES_DISABLED = ("claude-sonnet-5-5", "claude-opus-5-5")
-_PLAIN_TASKS = frozenset({Task.REPLY, Task.REVIEW, Task.CONCIERGE, Task.AUXILIARY, Task.PARSE, Task.BULK})
-"""Short work under a time limit: the model would think at the price of output, which a chat line does not repay."""
 
 
 def to_wire(request: ModelRequest) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def to_wire(request: ModelRequest) -> dict[str, Any]:
         wire["tools"] = [_tool(tool) for tool in request.tools]
     if request.system:
         wire["system"] = [_block(block) for block in request.system]
-    wire["messages"] = [_message(message) for message in request.messages]
+    wire["messages"] = [_message(message) for message in readable_by(request.messages, request.model)]
     return wire
 
 
@@ -82,7 +82,7 @@ def read_content(blocks: Iterable[dict[str, Any]]) -> tuple[str, tuple[ToolCall,
 def _thinking_off(model: Model, task: Task) -> bool:
     """Said only to models that think unless told otherwise and take being told."""
     return (
-        task in _PLAIN_TASKS and model.name.startswith(_THINKS_UNASKED) and not model.name.startswith(_REFUSES_DISABLED)
+        task in PLAIN_TASKS and model.name.startswith(_THINKS_UNASKED) and not model.name.startswith(_REFUSES_DISABLED)
     )
 
 

@@ -11,7 +11,11 @@ def test_a_given_mapping_is_all_that_is_read(monkeypatch: pytest.MonkeyPatch) ->
 
     settings = read_settings({"REPLIQUE_QUEUE__LEASE_SECONDS": "20"})
 
-    assert (settings.queue.lease_seconds, settings.worker.threads, settings.model_reply) == (20, 64, "claude-haiku-5-5")
+    assert (settings.queue.lease_seconds, settings.worker.threads, settings.model_reply) == (
+        20,
+        64,
+        "claude-haiku-5-5,gpt-6-luna",
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,7 @@ from schemas.errors import FailureKind, ModelFailure
 from schemas.groups import LlmSettings
 from schemas.llm import ModelAnswer, ModelRequest
 from workers.adapters.llm.classify import classify, of_error_body
-
-CALL_HEADER = "x-replique-call"
-"""Carries the call id, so that a bill can be matched with what was asked."""
+from workers.adapters.llm.headers import CALL_HEADER
 
 
 class AnthropicModel:

@@ -2,15 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import structlog
 
-from pipelines.llm.models import ANTHROPIC, NoModel, Routes, UnknownModel, routes_of
+from pipelines.llm.models import (
+    ANTHROPIC,
+    OPENAI,
+    NoModel,
+    Routes,
+    UnknownModel,
+    callable_providers,
+    not_named,
+    routes_of,
+)
 from pipelines.ports import ChatModel, Clock, PriceTable
 from schemas.llm import Task
 from schemas.settings import Settings, SettingsRefused
 from workers.adapters.llm.anthropic import AnthropicModel
 from workers.adapters.llm.prices import GenaiPrices
+
+if TYPE_CHECKING:
+    from workers.adapters.llm.openai import OpenAIModel
 
 log = structlog.get_logger()
 
@@ -33,7 +46,7 @@ def build(settings: Settings, clock: Clock) -> Llm:
     """Raises SettingsRefused: no provider can be called, or a route names none that can."""
     models = _models(settings, clock)
     try:
-        routes = Routes(routes_of(settings), frozenset(models))
+        routes = Routes(routes_of(settings), frozenset(models), not_named(settings))
         for task in NEEDED:
             routes.pick(task)
     except UnknownModel as error:
@@ -45,11 +58,26 @@ def build(settings: Settings, clock: Clock) -> Llm:
     return Llm(models, GenaiPrices())
 
 
+def open_openai(settings: Settings, clock: Clock) -> "OpenAIModel":
+    """Its library costs 1.2 s and 19 MB: imported only where its key or its address is set."""
+    from workers.adapters.llm.openai import OpenAIModel  # noqa: PLC0415
+
+    secret = settings.openai_api_key.get_secret_value() if settings.openai_api_key else NO_KEY
+    return OpenAIModel(secret, settings.openai_base_url, settings.llm, clock)
+
+
 def _models(settings: Settings, clock: Clock) -> dict[str, ChatModel]:
-    key, base_url = settings.anthropic_api_key, settings.anthropic_base_url
-    if key is None and base_url is None:
+    providers = callable_providers(settings)
+    if not providers:
         raise SettingsRefused(
-            "ANTHROPIC_API_KEY: no model can be called. Set it, or set ANTHROPIC_BASE_URL to a model simulator"
+            "ANTHROPIC_API_KEY: no model can be called. Set it, or OPENAI_API_KEY, or set ANTHROPIC_BASE_URL to a "
+            "model simulator"
         )
-    secret = key.get_secret_value() if key else NO_KEY
-    return {ANTHROPIC: AnthropicModel(secret, base_url, settings.llm, clock)}
+    models: dict[str, ChatModel] = {}
+    if ANTHROPIC in providers:
+        key = settings.anthropic_api_key
+        secret = key.get_secret_value() if key else NO_KEY
+        models[ANTHROPIC] = AnthropicModel(secret, settings.anthropic_base_url, settings.llm, clock)
+    if OPENAI in providers:
+        models[OPENAI] = open_openai(settings, clock)
+    return models

@@ -29,8 +29,8 @@ _BY_STATUS = {
     529: FailureKind.OVERLOADED,
 }
 _SPEND_CODES = frozenset({"enforced_spend_limit_reached", "contract_spend_limit_reached", "ramp_limit_exceeded"})
-_NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-_NO_ADDRESS = (httpx2.UnsupportedProtocol, httpx2.InvalidURL)
+NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+NO_ADDRESS = (httpx2.UnsupportedProtocol, httpx2.InvalidURL)
 _TOO_LONG = "prompt is too long"
 
 
@@ -71,9 +71,9 @@ def _kind(error: anthropic.APIStatusError) -> FailureKind:
 
 def _of_connection(error: anthropic.APIConnectionError) -> ModelFailure:
     cause = error.__cause__
-    if isinstance(cause, _NEVER_SENT):
+    if isinstance(cause, NEVER_SENT):
         return ModelFailure(FailureKind.TRANSIENT, "the provider could not be reached")
-    if isinstance(cause, _NO_ADDRESS):
+    if isinstance(cause, NO_ADDRESS):
         return ModelFailure(FailureKind.PERMANENT, "the provider's base URL is no address")
     if isinstance(error, anthropic.APITimeoutError):
         return ModelFailure(FailureKind.TIMEOUT, "the provider did not answer in time")

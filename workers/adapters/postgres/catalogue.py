@@ -93,7 +93,7 @@ class StoredCatalogue:
 
     async def look(self, search: MediaSearch, viewer: Viewer) -> list[Media]:
         words = [said for said in (search.query, search.tastes) if said]
-        vectors = iter(await self._embedder.embed(words)) if words else iter(())
+        vectors = iter(await self._embedder.embed(words, viewer.org)) if words else iter(())
         query = next(vectors) if search.query else None
         profile = next(vectors) if search.tastes else None
         values = {"contact": viewer.contact, "persona": viewer.persona, "model": self._embedder.name}

@@ -15,6 +15,7 @@ from schemas.claims import Claim
 from schemas.ids import ConversationId, JobId, OrgId, RunId
 from schemas.llm import Reservation, SettledCall
 from schemas.resources import OrganizationSpec
+from schemas.settings import Settings
 from workers.adapters.postgres.transaction import Transaction, sql
 
 MONTH = "CAST(date_trunc('month', clock_timestamp() AT TIME ZONE CAST(:zone AS text)) AS date)"
@@ -58,11 +59,12 @@ PAY_WHEN_FOUND = _PAY.format(
 only where `ALLOWED_WHEN_FOUND` has found no budget that it would break. `found` is read first: the rows of the ledger
 are written after the job's is locked, in every statement alike."""
 
-_PAY_ALONE = sql(f"""
+PAY_ALONE = f"""
 WITH allowed AS MATERIALIZED (SELECT {_ASKED.format(when="true")}
 ), paid AS ({_PAY.format(rows=f"allowed CROSS JOIN {_ROWS} WHERE r.state <> 'reserved' OR allowed.refusal IS NULL")})
 SELECT refusal FROM allowed
-""")
+"""
+_PAY_ALONE = sql(PAY_ALONE)
 
 _FORGET = sql("DELETE FROM ledger WHERE run_id = :run AND fence = :fence AND state = 'reserved'")
 
@@ -75,12 +77,12 @@ _UNHEARD_OF_RUN = sql(UNHEARD.format(which="run_id = :run"))
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose a call is. No job: a chore's, `fence` is the chore's then."""
+    """Whose a call is. No job: a chore's, `fence` is the chore's then. No conversation: an embedding's."""
 
     org: OrgId
     spec: OrganizationSpec
     pipeline: str
-    conversation: ConversationId
+    conversation: ConversationId | None
     job: JobId | None
     run: RunId | None
     fence: int
@@ -93,13 +95,13 @@ def owner(claim: Claim) -> Owner:
 
 
 def values(
-    tx: Transaction, whose: Owner, settled: SettledCall | None, reserved: Reservation | None = None
+    settings: Settings, whose: Owner, settled: SettledCall | None, reserved: Reservation | None = None
 ) -> dict[str, Any]:
     """What `ALLOWED_WHEN_FOUND` and `PAY_WHEN_FOUND` bind."""
     rows = [] if settled is None else [_settled(settled)]
     if reserved is not None:
         rows.append(_reserved(reserved))
-    fx, budgets = tx.settings.fx, whose.spec.budgets
+    fx, budgets = settings.fx, whose.spec.budgets
     more = [call.cost_usd for call in (settled, reserved) if call is not None and call.cost_usd is not None]
     limits = (budgets.per_run, budgets.per_conversation, budgets.per_month)
     return {
@@ -115,7 +117,7 @@ def values(
         "per_usd": fx.rate(whose.spec.currency),
         "rate_dated": fx.dated,
         "zone": whose.spec.timezone,
-        "metered": is_metered(whose.spec, tx.settings.plans),
+        "metered": is_metered(whose.spec, settings.plans),
         "budgeted": reserved is not None and any(limit is not None for limit in limits),
         "more": sum(more, Decimal(0)),
         "settling": None if settled is None else settled.call,
@@ -133,7 +135,7 @@ async def pay_for(
     tx: Transaction, whose: Owner, settled: SettledCall | None, reserved: Reservation | None = None
 ) -> Kept:
     """What was paid is kept in any case. FRESH: so is the reservation; else which budget it would break."""
-    row = await tx.the(_PAY_ALONE, **values(tx, whose, settled, reserved))
+    row = await tx.the(_PAY_ALONE, **values(tx.settings, whose, settled, reserved))
     return verdict(row.refusal)
 
 

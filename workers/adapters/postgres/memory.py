@@ -72,7 +72,7 @@ class StoredMemory:
         self._most_compared = most_compared
 
     async def search(self, question: str, asker: Asker, limit: int) -> list[Found]:
-        (vector,) = await self._embedder.embed([" ".join(question.split())])
+        (vector,) = await self._embedder.embed([" ".join(question.split())], asker.org)
         values = {
             "org": asker.org,
             "persona": asker.persona,

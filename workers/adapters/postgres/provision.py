@@ -16,6 +16,7 @@ from pipelines.ports import Embedder
 from schemas.answers import Applied, ApplyOut, Change
 from schemas.documents import KnowledgeDocument
 from schemas.errors import Conflict, Invalid, NotFound
+from schemas.ids import OrgId
 from schemas.manifest import Manifest
 from schemas.memory import Passage
 from schemas.resources import (
@@ -43,6 +44,7 @@ _CHANGE_ORGANIZATION = text(
     "UPDATE organizations SET spec = CAST(:spec AS jsonb), version = version + 1, updated_at = clock_timestamp(), "
     "webhook_disabled_at = NULL WHERE id = :id"
 )
+_PAYER = text("SELECT id FROM organizations WHERE name = :organization")
 _PERSONAS = text("SELECT name, id, spec FROM personas WHERE org_id = :org AND name = ANY(:names)")
 _NEW_PERSONA = text("INSERT INTO personas (org_id, name, spec) VALUES (:org, :name, CAST(:spec AS jsonb))")
 _CHANGE_PERSONA = text(
@@ -82,8 +84,10 @@ class Provision:
         refuse_unacceptable(manifest)
         while True:
             media = of_kind(manifest, MediaDocument).values()
-            ready = await self._prepared(organization, of_kind(manifest, KnowledgeDocument).values())
-            vectors = await meanings(self._db, self._embedder, organization, media)
+            documents = of_kind(manifest, KnowledgeDocument).values()
+            payer = await self._payer(organization) if media or documents else None
+            ready = await self._prepared(organization, documents, payer)
+            vectors = await meanings(self._db, self._embedder, organization, media, payer)
             try:
                 results = await self._write(organization, manifest, who, ready, vectors)
             except (ChangedMeanwhile, MeantOtherwise):
@@ -94,7 +98,15 @@ class Provision:
             ]
             return ApplyOut(organization=organization, resources=applied)
 
-    async def _prepared(self, organization: str, documents: Collection[KnowledgeDocument]) -> Mapping[str, Ready]:
+    async def _payer(self, organization: str) -> OrgId | None:
+        """None: it is not there yet."""
+        async with self._db.transaction() as connection:
+            found = await connection.scalar(_PAYER, {"organization": organization})
+        return None if found is None else OrgId(found)
+
+    async def _prepared(
+        self, organization: str, documents: Collection[KnowledgeDocument], payer: OrgId | None
+    ) -> Mapping[str, Ready]:
         """By name. Embedding takes as long as a text is, so no transaction is open, and only what changed is done."""
         if not documents:
             return {}
@@ -105,12 +117,12 @@ class Provision:
         for document in documents:
             hashed = fingerprint(document, self._embedder.name)
             same = known.get(document.name) == hashed
-            ready[document.name] = Ready(hashed, None if same else await self._passages(document))
+            ready[document.name] = Ready(hashed, None if same else await self._passages(document, payer))
         return ready
 
-    async def _passages(self, document: KnowledgeDocument) -> Sequence[Passage]:
+    async def _passages(self, document: KnowledgeDocument, payer: OrgId | None) -> Sequence[Passage]:
         pieces = await asyncio.to_thread(passages, document.text)
-        return await prepared(self._embedder, pieces, document.title)
+        return await prepared(self._embedder, pieces, document.title, payer)
 
     async def _write(
         self, organization: str, manifest: Manifest, who: str, ready: Mapping[str, Ready], vectors: Vectors

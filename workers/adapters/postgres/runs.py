@@ -196,12 +196,12 @@ async def _resume(tx: Transaction, conversation: Locked, job: Job, seq: int, fen
         saved = [SavedStep(row.n, Task(row.task), row.content) for row in await tx.all(_STEPS, run=left.id)]
         if not saved:
             await tx.run(_CHOOSE_ANEW, job=job.id, engine=_engine(tx, conversation))
-        return Resume(RunId(left.id), fence, tuple(saved), left.active_seconds)
+        return Resume(RunId(left.id), fence, tuple(saved), left.active_seconds, job.tries)
     if left is not None:
         await tx.run(_DISCARD, run=left.id)
     place = quotas.place(tx, conversation)
     row = await tx.one(_NEW_RUN, org=conversation.org, job=job.id, seq=seq, engine=_engine(tx, conversation), **place)
-    return None if row is None else Resume(RunId(row.id), fence)
+    return None if row is None else Resume(RunId(row.id), fence, tries=job.tries)
 
 
 def _engine(tx: Transaction, conversation: Locked) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from pipelines.ports import Embedder
 from schemas.answers import Change
 from schemas.errors import Invalid
+from schemas.ids import OrgId
 from schemas.showcase import AlbumDocument, MediaDocument
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
@@ -59,7 +60,11 @@ class MeantOtherwise(Exception):
 
 
 async def meanings(
-    database: Database, embedder: Embedder, organization: str, media: Iterable[MediaDocument]
+    database: Database,
+    embedder: Embedder,
+    organization: str,
+    media: Iterable[MediaDocument],
+    payer: OrgId | None = None,
 ) -> Vectors:
     """Of the media whose words are new. No transaction is open while they are embedded."""
     documents = {document.name: document for document in media}
@@ -70,7 +75,7 @@ async def meanings(
         rows = (await connection.execute(_MEANT, values)).all()
     same = {row.name for row in rows if (row.description, row.tags) == _words(documents[row.name])}
     new = [document for name, document in documents.items() if name not in same]
-    vectors = await embedder.embed([_told(document) for document in new])
+    vectors = await embedder.embed([_told(document) for document in new], payer)
     return {document.name: as_vector(vector) for document, vector in zip(new, vectors, strict=True)}
 
 

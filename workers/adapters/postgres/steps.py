@@ -7,7 +7,7 @@ from datetime import datetime
 from pipelines.text import storable, storable_deep
 from schemas.agent import Kept, Step, TraceItem
 from schemas.claims import Claim
-from schemas.llm import Reservation
+from schemas.llm import Reservation, SettledCall
 from schemas.strategy import Resolved
 from workers.adapters.postgres import inbound, ledger
 from workers.adapters.postgres.jobs import AT_REST, EVENT, MAX_RESTARTS, Job, read
@@ -74,7 +74,9 @@ def outcomes(strategy: Resolved | None) -> str | None:
     return json.dumps([rule.model_dump(mode="json", exclude_defaults=True) for rule in strategy.rules])
 
 
-async def save(tx: Transaction, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:
+async def save(
+    tx: Transaction, claim: Claim, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None
+) -> Kept:
     """OVERTAKEN means here only that the contact wrote: what follows from it is `overtaken`'s to decide."""
     row = await tx.the(
         _SAVE,
@@ -85,7 +87,7 @@ async def save(tx: Transaction, claim: Claim, step: Step | None, reserve: Reserv
         content=storable(step.content) if step else "null",
         trace=traced(step.trace if step else ()),
         active_seconds=step.active_seconds if step else 0.0,
-        **ledger.values(tx, ledger.owner(claim), step.call if step else None, reserve),
+        **ledger.values(tx.settings, ledger.owner(claim), step.call if step else failed, reserve),
     )
     if not row.mine:
         return Kept.LOST

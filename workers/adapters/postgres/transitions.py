@@ -23,7 +23,7 @@ from schemas.http import Ingested, MessageIn, MessagePatch
 from schemas.ids import DeliveryId, JobId, OrgId, PaymentId
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Summarize
 from schemas.lessons import Learnt, Lesson, NotLearnt
-from schemas.llm import Reservation
+from schemas.llm import Reservation, SettledCall
 from schemas.payments import Link, LinkFailed, Offering, PaymentProvider, PaymentState
 from schemas.speech import Recording, SpeechFailed
 from schemas.summaries import Folding, Summed
@@ -125,11 +125,13 @@ class Transitions(ByOperators):
         async with self._transaction() as tx:
             await runs.expect(tx, hint)
 
-    async def save_step(self, claim: Claim, step: Step | None, reserve: Reservation | None) -> Kept:
+    async def save_step(
+        self, claim: Claim, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None
+    ) -> Kept:
         """Row 9, one statement. Guard: `running` under this fence. Row 10 follows when the contact wrote since:
         OVERTAKEN says the job is queued again; FRESH also when it is pinned now and goes on."""
         async with self._db.statement() as connection:
-            kept = await steps.save(self._on(connection), claim, step, reserve)
+            kept = await steps.save(self._on(connection), claim, step, reserve, failed)
         if kept is not Kept.OVERTAKEN:
             return kept
         async with self._transaction() as tx:

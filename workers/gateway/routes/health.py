@@ -47,5 +47,5 @@ async def readyz(request: Request, parts: The) -> Response:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **only(400, 415, 422, 500, 503)},
 )
 async def metrics(parts: The) -> Response:
-    """Prometheus text, counted in the database."""
-    return Response(render(await parts.counter.counts()), media_type=CONTENT_TYPE)
+    """Prometheus text: what was counted in the database, and which models are left alone."""
+    return Response(render(await parts.counter.counts(), await parts.breakers()), media_type=CONTENT_TYPE)

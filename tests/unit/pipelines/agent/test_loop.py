@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from pipelines.agent.calls import Calls, Timer
+from pipelines.agent.calls import Calls, Doors, Timer
 from pipelines.agent.loop import Agent, Assignment, Finish
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
@@ -32,8 +32,8 @@ def agent(desk: Desk, lines: list[Line], keep: MemoryKeep, resume: Resume) -> tu
     clock, limits = FrozenClock(), AgentParameters()
     model = ScriptedModel(list(lines), clock)
     trace, timer = Trace(clock), Timer.start(clock, limits.timeout_seconds, resume.active_seconds)
-    calls = Calls(resume, keep, {"anthropic": model}, Purse(FlatPrices(), 100), timer, trace, OpenGate())
-    assignment = Assignment(HAIKU, (Text("go"),), build)
+    calls = Calls(resume, keep, Doors({"anthropic": model}, OpenGate()), Purse(FlatPrices(), 100), timer, trace)
+    assignment = Assignment((HAIKU,), (Text("go"),), build)
     desk.open.set()
     return Agent(assignment, [Look(), Note(), Stop()], ToolPolicy(), desk, calls, timer, limits, trace), model
 

@@ -2,7 +2,16 @@
 
 import pytest
 
-from pipelines.llm.models import NoModel, Routes, UnknownModel, parse_model, parse_route, routes_of
+from pipelines.llm.models import (
+    NoModel,
+    Routes,
+    UnknownModel,
+    not_named,
+    parse_choice,
+    parse_model,
+    parse_route,
+    routes_of,
+)
 from schemas.llm import Model, Task
 from tests.builders import settings
 
@@ -45,8 +54,9 @@ def test_a_wrong_route_is_refused_naming_its_task() -> None:
 
 def test_members_without_a_key_are_left_out() -> None:
     routes = Routes(
-        routes_of(settings(AI_MODEL_REPLY="gpt-6-luna,claude-haiku-5-5", AI_MODEL_BULK="gpt-6-luna")),
+        routes_of(named := settings(AI_MODEL_REPLY="gpt-6-luna,claude-haiku-5-5", AI_MODEL_BULK="gpt-6-luna")),
         frozenset({"anthropic"}),
+        not_named(named),
     )
 
     assert routes.pick(Task.REPLY) == Model("anthropic", "claude-haiku-5-5")
@@ -66,3 +76,26 @@ def test_an_organisation_has_its_own_route_as_far_as_it_can_be_used() -> None:
     ]
 
     assert picked == ["claude-opus-5-5", "claude-haiku-5-5", "claude-haiku-5-5", "claude-opus-5-5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("90% claude-haiku-5-5 | gpt-6-luna", "each route needs its share"),
+        ("0% claude-haiku-5-5 | 0% gpt-6-luna", "all 0"),
+        ("50% claude-haiku-5-5 | 50% ", "empty"),
+        ("claude-haiku-5-5 | ", "empty"),
+    ],
+)
+def test_shares_are_written_for_all_or_none(text: str, sentence: str) -> None:
+    with pytest.raises(UnknownModel, match=sentence):
+        parse_choice(text)
+
+
+def test_several_routes_may_share_a_task() -> None:
+    choice = parse_choice("90% claude-haiku-5-5,gpt-6-luna | 10% claude-sonnet-4-6")
+
+    assert [(variant.share, [model.name for model in variant.route]) for variant in choice] == [
+        (90, ["claude-haiku-5-5", "gpt-6-luna"]),
+        (10, ["claude-sonnet-4-6"]),
+    ]
