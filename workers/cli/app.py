@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import doctor, explain, jobs, keys, processes, queues, rules
+from workers.cli import dead, doctor, explain, jobs, keys, processes, queues, rules
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -91,5 +91,6 @@ app.command()(processes.clock)
 app.command()(processes.simulator)
 app.command()(processes.migrate)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(dead.app, name="dead")
 app.add_typer(keys.app, name="keys")
 app.add_typer(rules.app, name="rules")

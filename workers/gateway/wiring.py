@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pipelines.ports import Clock, Courier, Embedder
+from pipelines.ports import Clock, Embedder
 from schemas.jobs import Hint
 from schemas.payments import PaymentProvider
 from schemas.settings import Settings
@@ -32,6 +32,7 @@ from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
 from workers.gateway.checkup import Doctor
 from workers.gateway.parts import Parts, Probe
+from workers.gateway.second_chance import SecondChance
 from workers.runtime.addresses import database_address, redis_address
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class NoCourier:
 
     async def push(self, hints: Sequence[Hint]) -> None:
         return
+
+    async def put(self, queue: str, message: bytes) -> bool:
+        return False
 
 
 async def no_redis() -> Mapping[str, Any]:
@@ -56,7 +60,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     Raises SettingsRefused when the database's address is missing, or STORAGE_URL names no store.
     """
     url = database_address(settings)
-    courier: Courier = NoCourier()
+    courier: NoCourier | RedisCourier = NoCourier()
     probe: Probe = no_redis
     async with AsyncExitStack() as stack:
         database = Database(url, settings.gateway.pool_size, settings.pg_prepare)
@@ -72,20 +76,28 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
 
 def assemble(
-    settings: Settings, database: Database, courier: Courier, redis: Probe, clock: Clock, embedder: Embedder
+    settings: Settings,
+    database: Database,
+    courier: NoCourier | RedisCourier,
+    redis: Probe,
+    clock: Clock,
+    embedder: Embedder,
 ) -> Parts:
     keys, snapshots = Keys(database, settings), Snapshots(database)
+    letters = DeadLetters(snapshots)
+    transitions = Transitions(database, settings, courier, settings.instance or "gateway")
     secret = InstallationSecret(database, settings)
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
     return Parts(
-        transitions=Transitions(database, settings, courier, settings.instance or "gateway"),
+        transitions=transitions,
         guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
         provision=Provision(database, embedder),
         conversations=Conversations(snapshots, files.signer, settings.simulator),
         jobs=Jobs(snapshots, files.signer, settings.simulator),
         payments=Payments(snapshots),
-        dead_letters=DeadLetters(snapshots),
+        dead_letters=letters,
+        second_chance=SecondChance(transitions, letters, courier.put),
         files=files,
         explain=Explain(snapshots),
         dry_runs=DryRuns(snapshots),
