@@ -34,7 +34,7 @@ WITH ended AS (
 ), raised AS ({insert_for("ended", bodies.ATTENTION_RAISED, "body")}
 ), letter AS (
   INSERT INTO dead_letters (org_id, source, job_id, delivery_id, code, error, attempts, payload, first_seen)
-  SELECT :org, :source, id, CAST(:delivery AS bigint), :code, :why, :attempts, CAST(:payload AS jsonb),
+  SELECT :org, :source, id, CAST(:delivery AS bigint), :code, :error, :attempts, CAST(:payload AS jsonb),
          COALESCE(CAST(:first_seen AS timestamptz), clock_timestamp())
   FROM ended WHERE :dead
 ), told AS ({EVENT.format(of="ended", frm=":from", to="'failed'")})
@@ -48,6 +48,7 @@ async def fail(
     job: Job,
     code: Code,
     reason: str,
+    detail: str | None = None,
     *,
     trace: Sequence[TraceItem] = (),
     strategy: Resolved | None = None,
@@ -55,8 +56,9 @@ async def fail(
     attempts: int | None = None,
     first_seen: datetime | None = None,
 ) -> Ended:
-    """Rows 15, 16 and 32. What the contact wrote since is answered by a successor."""
-    reason = storable(reason)
+    """Rows 15, 16 and 32. What the contact wrote since is answered by a successor. `reason` is a machine token;
+    `detail`, a sentence of ours, is kept in the event and the dead letter."""
+    reason, detail = storable(reason), None if detail is None else storable(detail)
     await tx.the(
         _FAIL,
         org=conversation.org,
@@ -66,11 +68,12 @@ async def fail(
         code=code.value,
         why=reason,
         who="worker",
-        facts=facts(code=code.value),
+        facts=facts(code=code.value, **({} if detail is None else {"detail": detail})),
         trace=traced(trace),
         rules=outcomes(strategy),
         body=bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now),
         dead=CODES[code].dead_letter,
+        error=detail or reason,
         source="job" if delivery is None else "delivery",
         delivery=delivery,
         attempts=job.claims if attempts is None else attempts,
