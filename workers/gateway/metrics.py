@@ -28,9 +28,14 @@ class _Scrape(Collector):
         self._counts = counts
 
     def collect(self) -> Iterator[Metric]:
-        yield from _queues(self._counts)
-        yield from _work(self._counts)
-        yield from _models(self._counts)
+        return families(self._counts)
+
+
+def families(counts: Counts) -> Iterator[Metric]:
+    """Every metric there is, also those without a number yet."""
+    yield from _queues(counts)
+    yield from _work(counts)
+    yield from _models(counts)
 
 
 def _queues(counts: Counts) -> Iterator[Metric]:
