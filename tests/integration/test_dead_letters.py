@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 import redis
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from schemas.claims import Accepted, Refused
+from schemas.ids import JobId, OrgId
 from schemas.jobs import Deliver
 from tests.builders_face import Gateway, a_gateway
 from tests.scene import Scene, a_scene
+from workers.adapters.postgres.views.dead_letters import LetterFilter, _ids
 from workers.runtime import wire
 
 NEVER = Refused("the receiver answered 400", final=True)
@@ -277,3 +280,37 @@ async def test_whoever_erases_a_person_says_so(database_url: str) -> None:
             await connection.exec_driver_sql("UPDATE job_events SET facts = NULL")
         with pytest.raises(DBAPIError):
             await scene.one("UPDATE job_events SET facts = NULL")
+
+
+_MANY = """
+INSERT INTO dead_letters (org_id, source, state, job_id, code, error, payload)
+SELECT o.id, CASE n % 3 WHEN 0 THEN 'queue' WHEN 1 THEN 'job' ELSE 'delivery' END,
+       CASE WHEN n % 200 = 0 THEN 'open' ELSE 'retried' END, 1000000 + n, 'AR-560', 'x', jsonb_build_object('n', n)
+FROM organizations o, generate_series(1, 40000) AS n
+"""
+
+
+@pytest.mark.parametrize(
+    ("org", "wanted"),
+    [
+        (None, LetterFilter()),
+        (1, LetterFilter()),
+        (None, LetterFilter(state="retried")),
+        (None, LetterFilter(source="queue")),
+        (None, LetterFilter(state="retried", conversation="c-1")),
+        (None, LetterFilter(state="retried", job=JobId(1_000_007))),
+    ],
+)
+async def test_a_list_does_not_read_all_letters_there_ever_were(
+    database_url: str, org: int | None, wanted: LetterFilter
+) -> None:
+    async with a_desk(database_url) as (scene, _):
+        await scene.say()
+        await scene.one(_MANY)
+        await scene.one("ANALYZE dead_letters")
+        statement, bound = _ids(None if org is None else OrgId(org), wanted, None, 51)
+        async with scene.gateway.parts.counter._db.transaction() as connection:
+            plan = "\n".join(await connection.scalars(text(f"EXPLAIN {statement.text}"), bound))
+
+    assert "Seq Scan on dead_letters" not in plan
+    assert "dead_letters" in plan
