@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from pipelines.delivery import bodies
 from pipelines.text import storable
@@ -59,6 +60,7 @@ async def fail(
     """Rows 15, 16 and 32. What the contact wrote since is answered by a successor. `reason` is a machine token;
     `detail`, a sentence of ours, is kept in the event and the dead letter."""
     reason, detail = storable(reason), None if detail is None else storable(detail)
+    told = {} if detail is None else {"detail": detail}
     await tx.the(
         _FAIL,
         org=conversation.org,
@@ -68,19 +70,28 @@ async def fail(
         code=code.value,
         why=reason,
         who="worker",
-        facts=facts(code=code.value, **({} if detail is None else {"detail": detail})),
+        facts=facts(code=code.value, **told),
         trace=traced(trace),
         rules=outcomes(strategy),
         body=bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now),
-        dead=CODES[code].dead_letter,
-        error=detail or reason,
-        source="job" if delivery is None else "delivery",
-        delivery=delivery,
-        attempts=job.claims if attempts is None else attempts,
-        payload=facts(conversation=conversation.name, job=reference("job", job.id)),
+        **_letter(conversation, job, code, detail or reason, delivery, attempts),
         first_seen=first_seen,
         **{"from": job.state.value},
     )
     if job.replies:
         await successor(tx, conversation, job.seq)
     return Ended(JobState.FAILED, code)
+
+
+def _letter(
+    conversation: Locked, job: Job, code: Code, error: str, delivery: DeliveryId | None, attempts: int | None
+) -> dict[str, Any]:
+    """What the dead letter says, where the code makes one."""
+    return {
+        "dead": CODES[code].dead_letter,
+        "source": "job" if delivery is None else "delivery",
+        "delivery": delivery,
+        "error": error,
+        "attempts": job.claims if attempts is None else attempts,
+        "payload": facts(conversation=conversation.name, job=reference("job", job.id)),
+    }
