@@ -211,7 +211,8 @@ class Heard(Body):
 
 
 class DeadLetterOut(Body):
-    """Work that was given up. `trace` is the story of the job's runs; lists leave it empty."""
+    """Work that was given up. `error` is the last one. `payload` and `trace` (the story of the job's runs; empty in
+    lists) name and count things, and hold nothing that anybody wrote."""
 
     id: str
     organization: str | None
@@ -225,6 +226,27 @@ class DeadLetterOut(Body):
     last_seen: datetime
     payload: dict[str, Any]
     trace: list[dict[str, Any]] = Field(default_factory=list)
+
+
+class LetterRefused(Body):
+    """It stays open: `code` and `detail` say why it could not be tried again."""
+
+    id: str
+    code: str
+    detail: str
+
+
+class LettersRetried(Body):
+    """`next` is the cursor of those that the filter finds beyond these."""
+
+    retried: list[str]
+    refused: list[LetterRefused]
+    next: str | None = None
+
+
+class LettersPurged(Body):
+    purged: list[str]
+    next: str | None = None
 
 
 class QueueOut(Body):

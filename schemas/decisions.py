@@ -83,7 +83,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The run ends without a reply and a person is told. `reason` is a machine token or a short sentence of ours."""
+    """The run ends without a reply and a person is told. `reason` is a machine token, `detail` a sentence of ours."""
 
     code: Code
     reason: str
@@ -94,6 +94,7 @@ class Failure:
     """True replies that a person may send with one click. Nothing sends them by itself."""
     alarm: Alarm | None = None
     strategy: Resolved | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,8 @@ class JobFacts:
     code: Code | None = None
     reason: str | None = None
     note: str | None = None
+    detail: str | None = None
+    """The sentence behind `reason`, where the newest move has one."""
     on_hold: bool = False
     tries: int = 0
     parked_until: datetime | None = None

@@ -204,9 +204,9 @@ class MemoryStorage:
         self.released.append(instance)
         return 0
 
-    async def keep_unreadable(self, queue: str, payload: str, error: str) -> None:
+    async def keep_unreadable(self, queue: str, message: str, error: str, whole: bool = False) -> None:
         self._answer()
-        self.unreadable.append((queue, payload, error))
+        self.unreadable.append((queue, message, error))
 
     def _answer(self) -> None:
         if self.away:

@@ -15,10 +15,11 @@ MAX_EQUAL_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """The run ends here. `rule` is a sentence for people."""
+    """The run ends here. `rule` is a sentence for people, `reason` the machine's word for it."""
 
     code: Code
     rule: str
+    reason: str
 
 
 @dataclass(slots=True)
@@ -79,17 +80,19 @@ def canonical(value: Any) -> str:
 def too_many_refusals(counts: Counts, limits: AgentParameters) -> Halt | None:
     if counts.refused < limits.max_refused_tool_calls:
         return None
-    return Halt(Code.REFUSED_CALLS, f"{counts.refused} tool calls refused in a row (MaxRefusedToolCalls)")
+    sentence = f"{counts.refused} tool calls refused in a row (MaxRefusedToolCalls)"
+    return Halt(Code.REFUSED_CALLS, sentence, "refused_calls")
 
 
 def too_many_answers(counts: Counts, limits: AgentParameters) -> Halt | None:
     if counts.answers < limits.max_iterations:
         return None
-    return Halt(Code.MAX_ITERATIONS, f"{counts.answers} model calls made and still not done (MaxIterations)")
+    sentence = f"{counts.answers} model calls made and still not done (MaxIterations)"
+    return Halt(Code.MAX_ITERATIONS, sentence, "max_iterations")
 
 
 def out_of_time(limits: AgentParameters) -> Halt:
-    return Halt(Code.TIMEOUT, f"{limits.timeout_seconds:g} seconds of work are over (TimeoutSeconds)")
+    return Halt(Code.TIMEOUT, f"{limits.timeout_seconds:g} seconds of work are over (TimeoutSeconds)", "timeout")
 
 
 def before_a_call(counts: Counts, remaining: float, limits: AgentParameters) -> Halt | None:
@@ -102,9 +105,9 @@ def before_a_call(counts: Counts, remaining: float, limits: AgentParameters) -> 
 def no_nudge_left(counts: Counts) -> Halt | None:
     """How a run ends whose last turn was cut or gave nothing to send; None while it may be nudged once."""
     if counts.cuts > 1:
-        return Halt(Code.MODEL_REFUSED, "the model's answer was cut twice")
+        return Halt(Code.MODEL_REFUSED, "the model's answer was cut twice", "answer_cut")
     if counts.nudged:
-        return Halt(Code.NO_CANDIDATE, "the model stopped with nothing to send, also after a nudge")
+        return Halt(Code.NO_CANDIDATE, "the model stopped with nothing to send, also after a nudge", "nothing_to_send")
     return None
 
 
@@ -113,5 +116,5 @@ def after_an_empty_turn(counts: Counts, limits: AgentParameters) -> Halt | None:
     if halt := no_nudge_left(counts):
         return halt
     if too_many_answers(counts, limits):
-        return Halt(Code.NO_CANDIDATE, "the model's last call ended with nothing to send")
+        return Halt(Code.NO_CANDIDATE, "the model's last call ended with nothing to send", "nothing_to_send")
     return None

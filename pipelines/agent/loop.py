@@ -111,7 +111,7 @@ class Agent(Generic[S]):
                 return halt
             answer = await self._ask()
             if answer.stop is Stop.REFUSED:
-                return Halt(Code.MODEL_REFUSED, "the model refused to answer")
+                return Halt(Code.MODEL_REFUSED, "the model refused to answer", "model_refused")
             end = await self._act(answer)
             if end is not None:
                 return end

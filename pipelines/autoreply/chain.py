@@ -114,11 +114,12 @@ class Chain:
                 return halt
             answer = await self._call(step, follows)
             if answer.stop is Stop.REFUSED:
-                return Halt(Code.MODEL_REFUSED, "the model refused to answer")
+                return Halt(Code.MODEL_REFUSED, "the model refused to answer", "model_refused")
             if (read := step.read(answer)) is not None:
                 return read
             if self._unread:
-                return Halt(Code.MODEL_REFUSED, f"no answer of V1 could be read, twice; the last at step {step.name}")
+                sentence = f"no answer of V1 could be read, twice; the last at step {step.name}"
+                return Halt(Code.MODEL_REFUSED, sentence, "answer_unreadable")
             self._unread = True
             self._new.append(Text(words.UNREADABLE))
 
@@ -157,7 +158,9 @@ class Chain:
 
     def _nothing_to_send(self) -> Halt | None:
         if self._counts.nudged:
-            return Halt(Code.NO_CANDIDATE, "the model stopped with nothing to send, also after a nudge")
+            return Halt(
+                Code.NO_CANDIDATE, "the model stopped with nothing to send, also after a nudge", "nothing_to_send"
+            )
         self._counts.nudged = True
         return None
 

@@ -133,4 +133,5 @@ class Composition:
 
     def _failure(self, halt: Halt) -> Failure:
         self.trace.guard(halt.code, halt.rule)
-        return Failure(halt.code, halt.rule, self.trace.take())
+        detail = None if halt.code is Code.CRITICAL_REVIEW else halt.rule
+        return Failure(halt.code, halt.reason, self.trace.take(), detail=detail)

@@ -85,11 +85,11 @@ class ReplyPipeline:
         except RunTakenAway:
             return Stopped()
         except NoModel as missing:
-            return Failure(Code.MODELS_FAILED, str(missing), trace.take())
+            return Failure(Code.MODELS_FAILED, "no_model", trace.take(), detail=str(missing))
         except BudgetSpent as spent:
             rule = over_budget(spent.kept, case.organization.spec.budgets, spent.reservation)
             trace.guard(Code.BUDGET, rule)
-            return Failure(Code.BUDGET, rule, trace.take())
+            return Failure(Code.BUDGET, spent.kept.value, trace.take(), detail=rule)
         except CallFailed as failed:
             return _unanswered(failed, trace, timer)
 
@@ -228,10 +228,10 @@ def _unanswered(failed: CallFailed, trace: Trace, timer: Timer) -> Decision:
     if kind is FailureKind.DEADLINE:
         rule = f"{timer.limit:g} seconds of work are over (TimeoutSeconds)"
         trace.guard(Code.TIMEOUT, rule)
-        return Failure(Code.TIMEOUT, rule, trace.take(), failed.settled)
+        return Failure(Code.TIMEOUT, "timeout", trace.take(), failed.settled, detail=rule)
     trace.note("the model did not answer", failure=kind.value, sentence=sentence)
     if kind in _POINTLESS:
-        return Failure(Code.MODELS_FAILED, sentence, trace.take(), failed.settled)
+        return Failure(Code.MODELS_FAILED, kind.value, trace.take(), failed.settled, detail=sentence)
     retry_after = failed.failure.retry_after
     dated = kind is FailureKind.RATE_LIMITED and retry_after is not None
     return Parked(kind, sentence, not dated, retry_after, timer.active, trace.take(), failed.settled)

@@ -1,5 +1,6 @@
 """Asks the second model, and asks again once when its verdict cannot be read."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,7 @@ from schemas.llm import Block, Message, ModelAnswer, ModelRequest, Stop, Task, T
 from schemas.strategy import NO_STRATEGY, Resolved
 
 ATTEMPTS = 2
+_TOKEN = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Reviewer:
     def _judged(self, verdict: Verdict) -> Verdict | Halt:
         """A critical issue suppresses everything."""
         self.trace.review(verdict.word, verdict.facts(), by_rules=not verdict.complete)
-        return verdict if verdict.critical is None else Halt(Code.CRITICAL_REVIEW, verdict.critical.rule)
+        return verdict if verdict.critical is None else _suppressed(verdict.critical.rule)
 
     async def _ask(self, bubbles: Sequence[Bubble]) -> Verdict | Halt:
         text = review.question(
@@ -91,7 +93,7 @@ class Reviewer:
             if (verdict := _readable(exchange.answer, len(bubbles))) is not None:
                 return verdict
             self.trace.note("the review's verdict could not be read")
-        return Halt(Code.MODEL_REFUSED, "the review gave no readable verdict twice")
+        return Halt(Code.MODEL_REFUSED, "the review gave no readable verdict twice", "review_unreadable")
 
     def _request(self, call: CallId, text: str) -> ModelRequest:
         return ModelRequest(
@@ -115,3 +117,8 @@ def _readable(answer: ModelAnswer, candidates: int) -> Verdict | None:
     if answer.stop in (Stop.REFUSED, Stop.CUT):
         return None
     return validation.read_verdict(answer.text, candidates)
+
+
+def _suppressed(rule: str) -> Halt:
+    """A model names rules in its own words too: those are no machine's, and stand in the trace alone."""
+    return Halt(Code.CRITICAL_REVIEW, rule, rule if _TOKEN.fullmatch(rule) else "critical_review")

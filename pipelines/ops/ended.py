@@ -66,7 +66,8 @@ def _failed(job: JobFacts, facts: Facts) -> Explanation:
     code = job.code
     meaning = CODES[code].meaning if code is not None else "no code was kept"
     sentence = f"{job.id} failed with {code}: {meaning}"
-    particulars = {"reason": job.reason, **attempts_of(facts.delivery if code is Code.DELIVERY else None)}
+    told = {} if job.detail is None else {"detail": job.detail}
+    particulars = {"reason": job.reason, **told, **attempts_of(facts.delivery if code is Code.DELIVERY else None)}
     to_do = _TO_DO.get(code, _READ) if code is not None else _READ
     return Explanation(
         Cause.FAILED,

@@ -112,7 +112,7 @@ def _held_back(job: JobFacts, facts: Facts, around: Around) -> Explanation:
 
 def _on_hold(job: JobFacts) -> Explanation:
     if job.code is not None:
-        sentence = f"the reply is on hold: {job.code}, {job.reason}"
+        sentence = f"the reply is on hold: {job.code}, {job.detail or job.reason}"
         to_do = f"try again (`replique jobs approve {job.id}`), or edit it"
         return Explanation(Cause.ON_HOLD, sentence, to_do, since=job.moved_at, who=job.moved_by, code=job.code)
     if job.reason in SILENT:

@@ -119,10 +119,17 @@ class DeadLetterRow(Table):
     __table_args__ = (
         CheckConstraint("source IN ('job', 'delivery', 'queue')", name="source"),
         Index("dead_letters_open", "org_id", "id", postgresql_where=sql("state = 'open'")),
+        Index("dead_letters_state", "state", "id"),
         Index(
             "dead_letters_delivery",
             "delivery_id",
             postgresql_where=sql("job_id IS NULL AND delivery_id IS NOT NULL"),
         ),
         Index("dead_letters_job", "job_id", postgresql_where=sql("job_id IS NOT NULL")),
+        Index(
+            "dead_letters_message",
+            sql("md5(payload::text)"),
+            unique=True,
+            postgresql_where=sql("source = 'queue' AND state = 'open'"),
+        ),
     )

@@ -123,6 +123,71 @@ def test_costs_are_a_table_a_csv_or_json(shell: Shell, gateway: FakeGateway) -> 
     assert (code, json.loads(out)) == (0, COSTS)
 
 
+LETTER = {
+    "id": "dead_3",
+    "organization": "demo",
+    "job": "job_7",
+    "source": "delivery",
+    "state": "open",
+    "code": "AR-560",
+    "error": "the receiver answered 400",
+    "attempts": 1,
+    "first_seen": "2026-11-30T10:00:00Z",
+    "last_seen": "2026-11-30T10:00:01Z",
+    "payload": {"conversation": "c-12", "job": "job_7"},
+    "trace": [
+        {"run": "run_1", "kind": "model", "model": "anthropic:m", "stop": "tool_use"},
+        {"run": "run_1", "kind": "tool", "tool": "send_text", "refused": True},
+    ],
+}
+
+
+def test_dead_letters_are_one_line_each_and_shown_with_their_story(shell: Shell, gateway: FakeGateway) -> None:
+    page = {"items": [LETTER], "next": None}
+    gateway.answers["GET /v1/dead-letters?state=open&limit=50&code=AR-560"] = (200, page)
+    gateway.answers["GET /v1/dead-letters/dead_3"] = (200, LETTER)
+
+    line = "dead_3\tdelivery\tAR-560\tjob_7\t1\t2026-11-30T10:00:01Z\tthe receiver answered 400\n"
+    assert shell("dead", "list", "--code", "AR-560") == (0, line, "")
+    assert json.loads(shell("dead", "list", "--code", "AR-560", "--json")[1]) == page
+    code, out, _ = shell("dead", "show", "dead_3")
+    assert (code, out.splitlines()[0]) == (0, "dead_3  delivery  open")
+    assert out.splitlines()[-3:] == ["  job: job_7", "  model anthropic:m, tool_use", "  tool send_text, refused"]
+    assert json.loads(shell("dead", "show", "dead_3", "--json")[1]) == LETTER
+
+
+def test_named_dead_letters_are_tried_again_and_thrown_away(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["POST /v1/dead-letters/dead_3/retry"] = (200, LETTER | {"state": "retried"})
+    gateway.answers["DELETE /v1/dead-letters/dead_4"] = (409, problem("AR-409", "too late: found it retried"))
+
+    assert shell("dead", "retry", "dead_3") == (0, "dead_3: tried again\n", "")
+    assert shell("dead", "purge", "dead_4") == (1, "", "replique: AR-409 too late: found it retried\n")
+
+
+def test_a_filter_is_followed_to_its_last_page_and_what_came_too_late_is_told(
+    shell: Shell, gateway: FakeGateway
+) -> None:
+    late = {"id": "dead_1", "code": "AR-409", "detail": "too late: found it failed"}
+    first = {"retried": ["dead_3"], "refused": [], "next": "dead_3"}
+    gateway.answers["POST /v1/dead-letters/retry?source=delivery"] = (200, first)
+    gateway.answers["POST /v1/dead-letters/retry?cursor=dead_3&source=delivery"] = (
+        200,
+        {"retried": [], "refused": [late], "next": None},
+    )
+    gateway.answers["DELETE /v1/dead-letters?all=true"] = (200, {"purged": ["dead_3", "dead_1"], "next": None})
+
+    code, out, err = shell("dead", "retry", "--source", "delivery")
+    assert (code, out.splitlines()) == (1, ["1 retried, 1 could not be", "dead_1\tAR-409 too late: found it failed"])
+    assert err == "replique: 1 of 2 came too late or cannot be tried again\n"
+    assert shell("dead", "purge", "--all") == (0, "2 purged\n", "")
+
+
+def test_all_of_them_are_never_meant_by_saying_nothing(shell: Shell, gateway: FakeGateway) -> None:
+    asked = [shell("dead", verb)[0] for verb in ("retry", "purge")]
+
+    assert (asked, shell("dead", "purge", "dead_3", "--all")[0], gateway.asked) == ([2, 2], 2, [])
+
+
 DRY_RUN = {
     "looked_at": 1,
     "rules": [{"rule": "vip", "enabled": False, "applied": 0, "dropped": 0, "not_matched": 1}],

@@ -69,14 +69,12 @@ def on_the_shelf(**fields: Any) -> Callable[[Talk], None]:
 STORIES = {
     Code.MODELS_FAILED: Story(
         organization={"models": {"reply": "claude-of-nowhere"}},
-        reason="the provider answered 404 not_found_error",
+        reason="permanent",
     ),
     Code.CRITICAL_REVIEW: Story(answers=(bubbles("Appelle le 06 99 88 77 66."), done()), reason="other_contact"),
     Code.IDENTITY_QUESTION: Story(says="t'es un bot ?", reason="asks_if_machine", ready=2),
     Code.SAFETY_STOP: Story(says="j'ai 15 ans", reason="minor_signal"),
-    Code.DELIVERY: Story(
-        answers=(bubbles("Un.", "Deux."), done()), set_up=refuse, reason="the receiver answered 400", ready=1
-    ),
+    Code.DELIVERY: Story(answers=(bubbles("Un.", "Deux."), done()), set_up=refuse, reason="refused", ready=1),
     Code.PAYMENT_LINK: Story(
         answers=({"calls": [call("send_payment", media_ids=["v-1"], message="Pour toi")]}, done()),
         persona={"control_window_seconds": 1},
@@ -103,7 +101,7 @@ STORIES = {
         answers=({"calls": [call("send_vocal", text="Bonne nuit.")]}, done()),
         persona={"voice": "elevenlabs:21m00", "voice_consent_record": CONSENT},
         state="held",
-        reason="the engine elevenlabs is not set up here",
+        reason="speech_failed",
         ready=1,
     ),
 }
@@ -126,7 +124,8 @@ async def test_a_job_ends_with_its_code_and_a_person_is_told(stack: Stack, model
     job = talk.reaches(number, story.state)
 
     assert (job["code"], job["attention"], job["reason"]) == (code, True, story.reason)
-    assert (raised[0].facts["job"], raised[0].facts["code"]) == (number, code)
+    told = raised[0].facts
+    assert (told["job"], told["code"], told["reason"]) == (number, code, story.reason)
     assert sum(candidate["state"] == "held" for candidate in job["candidates"]) == story.ready
     assert talk.texts() == []
 

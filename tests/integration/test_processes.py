@@ -215,7 +215,11 @@ async def test_a_malformed_hint_is_a_dead_letter_in_the_database(
             "state": "open",
             "code": "AR-570",
             "error": "auto_reply is malformed: conversation, job",
-            "payload": {"queue": "reply", "message": '{"actor_name": "auto_reply", "args": [{"job": "\\u0000"}]}'},
+            "payload": {
+                "queue": "reply",
+                "message": '{"actor_name": "auto_reply", "args": [{"job": "[1 characters]"}]}',
+                "whole": False,
+            },
         }
     ]
 

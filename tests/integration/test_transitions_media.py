@@ -99,13 +99,15 @@ async def stopped(storage: Storage, sentence: str) -> None:
         "on_hold": True,
         "due_at": None,
         "code": "AR-563",
-        "reason": sentence,
+        "reason": "media_not_sendable",
         "attention": "open",
     }
+    event = await storage.row("SELECT facts FROM job_events ORDER BY id DESC LIMIT 1")
+    assert event["facts"]["detail"] == sentence
     assert [bubble[2] for bubble in await storage.candidates()] == ["held", "held"]
     raised = await storage.row("SELECT type, body FROM deliveries")
     assert raised["type"] == "attention.raised"
-    assert {"code": "AR-563", "reason": sentence}.items() <= json.loads(raised["body"])["data"].items()
+    assert {"code": "AR-563", "reason": "media_not_sendable"}.items() <= json.loads(raised["body"])["data"].items()
     assert await storage.rows("SELECT 1 FROM messages WHERE author = 'ai'") == []
 
 

@@ -193,7 +193,7 @@ async def test_three_failures_wait_for_a_person_whose_approval_tries_again(datab
 
         assert between == ("sending", None, False, ["held", "held"])
         assert asked == ("held", "AR-562", True, ["held", "held"])
-        assert (row["attention"], row["reason"], row["due_at"]) == ("open", AWAY.sentence, None)
+        assert (row["attention"], row["reason"], row["due_at"]) == ("open", "link_failed", None)
         assert told_people == [{"type": "attention.raised"}]
         assert posting is not None
         assert await state(storage) == ("sending", None, False, ["leaving", "held"])

@@ -584,7 +584,7 @@ async def test_what_the_queue_could_not_read_is_kept(database_url: str) -> None:
             "code": "AR-570",
             "error": "JSONDecodeError",
             "state": "open",
-            "payload": {"queue": "reply", "message": "{not json"},
+            "payload": {"queue": "reply", "message": "{not json", "whole": False},
         }
 
 

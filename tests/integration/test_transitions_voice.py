@@ -354,7 +354,7 @@ async def test_the_third_failure_or_a_hopeless_one_waits_for_a_person(
             "state": "held",
             "on_hold": True,
             "code": "AR-561",
-            "reason": failures[-1].sentence,
+            "reason": "speech_failed",
             "attention": "open",
             "tries": 0,
             "due_at": None,
@@ -363,7 +363,9 @@ async def test_the_third_failure_or_a_hopeless_one_waits_for_a_person(
         assert (await state(storage))["bubbles"] == ["held", "held"]
         row = await storage.row("SELECT type, body FROM deliveries")
         told = json.loads(row["body"])["data"]
-        assert (row["type"], told["code"], told["reason"]) == ("attention.raised", "AR-561", failures[-1].sentence)
+        assert (row["type"], told["code"], told["reason"]) == ("attention.raised", "AR-561", "speech_failed")
+        event = await storage.row("SELECT facts FROM job_events ORDER BY id DESC LIMIT 1")
+        assert event["facts"]["detail"] == failures[-1].sentence
         assert await storage.rows("SELECT 1 FROM dead_letters") == []
 
 
@@ -406,11 +408,9 @@ async def test_a_text_whose_worker_dies_three_times_waits_for_a_person(database_
 
         assert (await storage.try_send(), first.candidate) == (None, last.candidate)
         job = await storage.job()
-        assert (job["state"], job["code"], job["reason"]) == (
-            "held",
-            "AR-561",
-            "its worker died 3 times while it was spoken",
-        )
+        assert (job["state"], job["code"], job["reason"]) == ("held", "AR-561", "worker_died")
+        event = await storage.row("SELECT facts FROM job_events ORDER BY id DESC LIMIT 1")
+        assert event["facts"]["detail"] == "its worker died 3 times while it was spoken"
 
 
 async def test_who_lost_the_lease_changes_nothing(database_url: str) -> None:

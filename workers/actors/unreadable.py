@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable
 
+from pipelines.ops.letters import shown_message
 from schemas.errors import Code, Unavailable
 from workers.bootstrap import Storage
 from workers.runtime.logging import logger
 
 log = logger(__name__)
 
-MOST_CHARACTERS = 10_000
 AGAIN_SECONDS = 2.0
 
 PutBack = Callable[[str, bytes], None]
@@ -19,7 +19,7 @@ async def keep_unreadable(storage: Storage, queue: str, raw: bytes, error: str, 
     """`put_back` is called when this process is stopped before the database has it."""
     log.warning("unreadable_message", queue=queue, bytes=len(raw), reason=error, code=Code.QUEUE_MESSAGE)
     try:
-        await _keep(storage, queue, _shown(raw), error)
+        await _keep(storage, queue, *shown_message(raw), error)
     except asyncio.CancelledError:
         put_back(queue, raw)
         raise
@@ -27,14 +27,9 @@ async def keep_unreadable(storage: Storage, queue: str, raw: bytes, error: str, 
         log.exception("fault", queue=queue)
 
 
-async def _keep(storage: Storage, queue: str, payload: str, error: str) -> None:
+async def _keep(storage: Storage, queue: str, message: str, whole: bool, error: str) -> None:
     while True:
         try:
-            return await storage.keep_unreadable(queue, payload, error)
+            return await storage.keep_unreadable(queue, message, error, whole)
         except Unavailable:
             await asyncio.sleep(AGAIN_SECONDS)
-
-
-def _shown(raw: bytes) -> str:
-    """Text that JSON in PostgreSQL takes: it has no place for NUL."""
-    return raw[: MOST_CHARACTERS * 4].decode("utf-8", "replace").replace("\x00", "\ufffd")[:MOST_CHARACTERS]

@@ -9,6 +9,7 @@ from workers.cli import (
     conversations,
     cost,
     costs,
+    dead,
     doctor,
     erase,
     explain,
@@ -109,5 +110,6 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(bubbles.app, name="bubbles")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(cost.app, name="cost")
+app.add_typer(dead.app, name="dead")
 app.add_typer(keys.app, name="keys")
 app.add_typer(rules.app, name="rules")

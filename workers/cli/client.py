@@ -45,7 +45,7 @@ class Gateway:
 
     def jobs(self, **filters: str | int | None) -> dict[str, Any]:
         """One page: `{"items": […], "next": cursor or null}`."""
-        return self._call("GET", "/v1/jobs", query={k: str(v) for k, v in filters.items() if v is not None})
+        return self._call("GET", "/v1/jobs", query=_query(filters))
 
     def job(self, reference: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/jobs/{_segment(reference)}")
@@ -67,6 +67,27 @@ class Gateway:
 
     def dismiss(self, job: str, reason: str) -> dict[str, Any]:
         return self._call("POST", f"/v1/attention/{_segment(job)}/dismiss", {"reason": reason})
+
+    def dead_letters(self, **filters: str | int | None) -> dict[str, Any]:
+        """One page."""
+        return self._call("GET", "/v1/dead-letters", query=_query(filters))
+
+    def dead_letter(self, reference: str) -> dict[str, Any]:
+        return self._call("GET", f"/v1/dead-letters/{_segment(reference)}")
+
+    def retry_dead(self, reference: str) -> dict[str, Any]:
+        return self._call("POST", f"/v1/dead-letters/{_segment(reference)}/retry")
+
+    def purge_dead(self, reference: str) -> dict[str, Any]:
+        return self._call("DELETE", f"/v1/dead-letters/{_segment(reference)}")
+
+    def retry_all_dead(self, **filters: str | int | None) -> dict[str, Any]:
+        """Some of those that the filter finds; `next` is the cursor of the others."""
+        return self._call("POST", "/v1/dead-letters/retry", query=_query(filters))
+
+    def purge_all_dead(self, **filters: str | int | None) -> dict[str, Any]:
+        """As `retry_all_dead`."""
+        return self._call("DELETE", "/v1/dead-letters", query=_query(filters))
 
     def explain(self, subject: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/explain/{_segment(subject)}")
@@ -126,6 +147,11 @@ class Gateway:
 def _why(error: Exception) -> str:
     """Without the number that the system calls it by: `[Errno 111] Connection refused`."""
     return str(error).partition("] ")[2] or str(error)
+
+
+def _query(filters: dict[str, str | int | None]) -> dict[str, str]:
+    """Only what is asked for."""
+    return {name: str(value) for name, value in filters.items() if value is not None}
 
 
 def _segment(name: str) -> str:

@@ -31,13 +31,18 @@ class _Scrape(Collector):
         self._breakers = breakers
 
     def collect(self) -> Iterator[Metric]:
-        yield from _queues(self._counts)
-        yield from _work(self._counts)
-        yield from _models(self._counts)
-        yield from _plans(self._counts)
-        states = {tuple(model.split(":", 1)): float(state) for model, state in self._breakers.items()}
-        text = "Whether a model is asked: 0 yes, 1 by one call that finds out, 2 no."
-        yield _gauge("replique_ai_breaker_state", text, ["provider", "model"], states)
+        return families(self._counts, self._breakers)
+
+
+def families(counts: Counts, breakers: Mapping[str, State]) -> Iterator[Metric]:
+    """Every metric there is, also those without a number yet."""
+    yield from _queues(counts)
+    yield from _work(counts)
+    yield from _models(counts)
+    yield from _plans(counts)
+    states = {tuple(model.split(":", 1)): float(state) for model, state in breakers.items()}
+    text = "Whether a model is asked: 0 yes, 1 by one call that finds out, 2 no."
+    yield _gauge("replique_ai_breaker_state", text, ["provider", "model"], states)
 
 
 def _queues(counts: Counts) -> Iterator[Metric]:

@@ -21,6 +21,7 @@ from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
 from workers.gateway.auth import Guard
+from workers.gateway.second_chance import SecondChance
 
 if TYPE_CHECKING:
     from workers.adapters.payments.stripe import StripeEvents
@@ -45,6 +46,7 @@ class Parts:
     jobs: Jobs
     payments: Payments
     dead_letters: DeadLetters
+    second_chance: SecondChance
     files: SignedFiles
     explain: Explain
     dry_runs: DryRuns

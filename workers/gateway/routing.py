@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.params import Form
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
@@ -34,7 +35,7 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Handler:
         handle = super().get_route_handler()
         need = need_of(self.endpoint)
-        queries = {parameter.alias for parameter in self.dependant.query_params}
+        queries = _queries(self.dependant)
         takes_body = self.body_field is not None
         needs_body = self.body_field is not None and self.body_field.field_info.is_required()
         fields = {field.alias for field in self.dependant.body_params} if _is_form(self) else None
@@ -52,6 +53,12 @@ class GuardedRoute(APIRoute):
             return await handle(read)
 
         return guarded
+
+
+def _queries(dependant: Dependant) -> set[str]:
+    """Also those of what the endpoint depends on."""
+    own = {parameter.alias for parameter in dependant.query_params}
+    return own.union(*map(_queries, dependant.dependencies))
 
 
 def _is_form(route: APIRoute) -> bool:

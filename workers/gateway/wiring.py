@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from pipelines.llm.breaker import State
-from pipelines.ports import Clock, Courier, Embedder
+from pipelines.ports import Clock, Embedder
 from schemas.jobs import Hint
 from schemas.payments import PaymentProvider
 from schemas.settings import Settings
@@ -37,6 +37,7 @@ from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
 from workers.gateway.checkup import Doctor, known_routes
 from workers.gateway.parts import Breakers, Parts, Probe
+from workers.gateway.second_chance import SecondChance
 from workers.runtime.addresses import database_address, redis_address
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ class NoCourier:
 
     async def push(self, hints: Sequence[Hint]) -> None:
         return
+
+    async def put(self, queue: str, message: bytes) -> bool:
+        return False
 
 
 async def no_breakers() -> Mapping[str, State]:
@@ -65,7 +69,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     Raises SettingsRefused when the database's address is missing, or STORAGE_URL names no store.
     """
     url = database_address(settings)
-    courier: Courier = NoCourier()
+    courier: NoCourier | RedisCourier = NoCourier()
     probe: Probe = no_redis
     breakers: Breakers = no_breakers
     async with AsyncExitStack() as stack:
@@ -85,17 +89,19 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 def assemble(
     settings: Settings,
     database: Database,
-    courier: Courier,
+    courier: NoCourier | RedisCourier,
     redis: Probe,
     clock: Clock,
     embedder: Embedder,
     breakers: Breakers = no_breakers,
 ) -> Parts:
     keys, snapshots = Keys(database, settings), Snapshots(database)
+    letters = DeadLetters(snapshots)
+    transitions = Transitions(database, settings, courier, settings.instance or "gateway")
     secret = InstallationSecret(database, settings)
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
     return Parts(
-        transitions=Transitions(database, settings, courier, settings.instance or "gateway"),
+        transitions=transitions,
         guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
         provision=Provision(database, embedder),
@@ -104,7 +110,8 @@ def assemble(
         conversations=Conversations(snapshots, files.signer, settings.simulator),
         jobs=Jobs(snapshots, files.signer, settings.simulator),
         payments=Payments(snapshots),
-        dead_letters=DeadLetters(snapshots),
+        dead_letters=letters,
+        second_chance=SecondChance(transitions, letters, courier.put),
         files=files,
         explain=Explain(snapshots),
         dry_runs=DryRuns(snapshots),

@@ -36,7 +36,7 @@ WITH ended AS (
 ), raised AS ({insert_for("ended", bodies.ATTENTION_RAISED, "body")}
 ), letter AS (
   INSERT INTO dead_letters (org_id, source, job_id, delivery_id, code, error, attempts, payload, first_seen)
-  SELECT :org, :source, id, CAST(:delivery AS bigint), :code, :why, :attempts, CAST(:payload AS jsonb),
+  SELECT :org, :source, id, CAST(:delivery AS bigint), :code, :error, :attempts, CAST(:payload AS jsonb),
          COALESCE(CAST(:first_seen AS timestamptz), clock_timestamp())
   FROM ended WHERE :dead
 ), told AS ({EVENT.format(of="ended", frm=":from", to="'failed'")})
@@ -50,6 +50,7 @@ async def fail(
     job: Job,
     code: Code,
     reason: str,
+    detail: str | None = None,
     *,
     trace: Sequence[TraceItem] = (),
     strategy: Resolved | None = None,
@@ -58,8 +59,10 @@ async def fail(
     first_seen: datetime | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Ended:
-    """Rows 15, 16 and 32. What the contact wrote since is answered by a successor. `facts`: more for its event."""
-    reason = storable(reason)
+    """Rows 15, 16 and 32. What the contact wrote since is answered by a successor. `reason` is a machine token;
+    `detail`, a sentence of ours, is kept in the event and the dead letter. `facts`: more for the event."""
+    reason, detail = storable(reason), None if detail is None else storable(detail)
+    told = {**(facts or {}), **({} if detail is None else {"detail": detail})}
     await tx.the(
         _FAIL,
         org=conversation.org,
@@ -69,18 +72,28 @@ async def fail(
         code=code.value,
         why=reason,
         who="worker",
-        facts=as_json(code=code.value, **(facts or {})),
+        facts=as_json(code=code.value, **told),
         trace=traced(trace),
         rules=outcomes(strategy),
         body=bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now),
-        dead=CODES[code].dead_letter,
-        source="job" if delivery is None else "delivery",
-        delivery=delivery,
-        attempts=job.claims if attempts is None else attempts,
-        payload=as_json(conversation=conversation.name, job=reference("job", job.id)),
+        **_letter(conversation, job, code, detail or reason, delivery, attempts),
         first_seen=first_seen,
         **{"from": job.state.value},
     )
     if job.replies:
         await successor(tx, conversation, job.seq)
     return Ended(JobState.FAILED, code)
+
+
+def _letter(
+    conversation: Locked, job: Job, code: Code, error: str, delivery: DeliveryId | None, attempts: int | None
+) -> dict[str, Any]:
+    """What the dead letter says, where the code makes one."""
+    return {
+        "dead": CODES[code].dead_letter,
+        "source": "job" if delivery is None else "delivery",
+        "delivery": delivery,
+        "error": error,
+        "attempts": job.claims if attempts is None else attempts,
+        "payload": as_json(conversation=conversation.name, job=reference("job", job.id)),
+    }

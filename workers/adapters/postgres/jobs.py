@@ -35,6 +35,12 @@ j.crashes AS job_crashes, j.claims AS job_claims, j.on_hold AS job_on_hold, j.du
 EVENT = """INSERT INTO job_events (org_id, job_id, conversation_id, who, from_state, to_state, why, facts)
 SELECT :org, {of}.id, :conversation, :who, {frm}, {to}, :why, CAST(:facts AS jsonb) FROM {of}"""
 
+# A webhook about the job that nobody took is a letter of its own: running the job again does not send it.
+LETTERS_ANSWERED = """
+  UPDATE dead_letters SET state = 'retried'
+  WHERE job_id = :job AND state = 'open' AND EXISTS (SELECT 1 FROM again) AND NOT EXISTS (
+    SELECT 1 FROM deliveries d WHERE d.id = delivery_id AND d.candidate_id IS NULL)"""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

@@ -6,10 +6,7 @@ locked in the order of their ids, jobs before deliveries, so that no two batches
 
 from collections.abc import Sequence
 
-from pipelines.text import storable
-from schemas.errors import Code
 from schemas.ids import DeliveryId, JobId
-from workers.adapters.postgres.jobs import facts
 from workers.adapters.postgres.transaction import Transaction, sql
 
 _RENEW = """
@@ -40,13 +37,6 @@ _RELEASE_CHORES = sql(_RELEASE.format(table="chores"))
 
 _HOLDS = sql("SELECT leased_by = :instance AND lease_until IS NOT NULL AS held FROM jobs WHERE id = :job")
 
-_UNREADABLE = sql("""
-INSERT INTO dead_letters (source, code, error, attempts, payload)
-VALUES ('queue', :code, :error, 1, CAST(:payload AS jsonb))
-""")
-
-_PAYLOAD_KEPT = 65_536
-
 
 async def renew_jobs(tx: Transaction, held: Sequence[tuple[JobId, int]]) -> set[JobId]:
     rows = await tx.all(
@@ -72,14 +62,3 @@ async def release(tx: Transaction, instance: str) -> int:
 async def holds(tx: Transaction, instance: str, job: int) -> bool:
     row = await tx.one(_HOLDS, instance=instance, job=job)
     return row is not None and bool(row.held)
-
-
-async def keep_unreadable(tx: Transaction, queue: str, payload: str, error: str) -> None:
-    """Row of source `queue`: what came was no hint of ours."""
-    kept = storable(payload)[:_PAYLOAD_KEPT]
-    await tx.run(
-        _UNREADABLE,
-        code=Code.QUEUE_MESSAGE.value,
-        error=storable(error),
-        payload=facts(queue=storable(queue), message=kept),
-    )

@@ -101,7 +101,7 @@ async def refused(tx: Transaction, conversation: Locked, job: Job, look: Row, so
         why = unasked(sold.price, total, conversation.persona.spec.prices)
     if why is None:
         return False
-    await preparing.ask(tx, conversation, job, CandidateId(look.candidate), Code.PAYMENT_LINK, why)
+    await preparing.ask(tx, conversation, job, CandidateId(look.candidate), Code.PAYMENT_LINK, why, "not_for_sale")
     return True
 
 

@@ -5,16 +5,18 @@ from collections.abc import Mapping
 from pipelines.ingestion.normalise import normalised_candidate
 from schemas.claims import CandidateState
 from schemas.http import CandidatePatch
-from schemas.ids import CandidateId, JobId, OrgId
+from schemas.ids import CandidateId, DeadLetterId, JobId, OrgId
 from workers.adapters.postgres import (
     attention,
     candidates,
     holding,
+    letters,
     reopenings,
     retries,
     steering,
 )
 from workers.adapters.postgres.in_transactions import InTransactions
+from workers.adapters.postgres.letters import QueueMessage
 from workers.adapters.postgres.reopenings import Reopening
 
 
@@ -53,6 +55,29 @@ class ByOperators(InTransactions):
         (AR-560) only while the contact has not written since. Raises NotFound, TooLate."""
         async with self._transaction() as tx:
             await retries.retry(tx, org, job, who)
+
+    async def retry_letter(self, org: OrgId | None, letter: DeadLetterId, who: str) -> QueueMessage | None:
+        """What a dead letter stands for is tried again: rows 24 and 25, or its webhook once more. Guard: the letter is
+        open. A queue message is answered, and settled by `letter_requeued`. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            return await letters.retry(tx, org, letter, who)
+
+    async def letter_requeued(self, org: OrgId | None, letter: DeadLetterId, who: str) -> None:
+        """Its message is on its queue again. Guard: the letter is open. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await letters.requeued(tx, org, letter, who)
+
+    async def purge_letter(self, org: OrgId | None, letter: DeadLetterId, who: str) -> None:
+        """Guard: the letter is open. Raises NotFound, TooLate."""
+        async with self._transaction() as tx:
+            await letters.purge(tx, org, letter, who)
+
+    async def purge_letters(
+        self, org: OrgId | None, found: list[DeadLetterId], who: str, wanted: Mapping[str, str]
+    ) -> list[DeadLetterId]:
+        """Those of them that are open; `wanted` is the filter that found them. Answers which they were."""
+        async with self._transaction() as tx:
+            return await letters.purge_all(tx, org, found, who, wanted)
 
     async def edit_candidate(self, org: OrgId | None, candidate: CandidateId, patch: CandidatePatch, who: str) -> None:
         """Guard: `held` or `preparing`, no attempt made, the `version` the caller has seen. Raises NotFound, Invalid,

@@ -36,7 +36,9 @@ async def park(tx: Transaction, conversation: Locked, job: Job, parked: Parked) 
     """Rows 11 and 12. What counts is the run's to say; a date that came along only sets the pause."""
     tries = job.tries + parked.counts
     if parked.kind in _HOPELESS or tries >= MAX_TRIES:
-        return await fail(tx, conversation, job, Code.MODELS_FAILED, parked.sentence, trace=parked.trace)
+        return await fail(
+            tx, conversation, job, Code.MODELS_FAILED, parked.kind.value, parked.sentence, trace=parked.trace
+        )
     backoff = min(2.0**tries, LONGEST_BACKOFF)
     pause = (parked.retry_after or backoff) * (1 + SPREAD * tx.chance())
     row = await tx.the(

@@ -88,7 +88,7 @@ async def lease(tx: Transaction, conversation: Locked, job: Job, candidate: Cand
     asked first; `code` says what was being made."""
     if job.crashes >= MAX_TRIES:
         sentence = f"its worker died {job.crashes} times while {_MAKING[code]}"
-        await ask(tx, conversation, job, candidate, code, sentence)
+        await ask(tx, conversation, job, candidate, code, sentence, "worker_died")
         return None
     row = await tx.the(
         _TAKE,
@@ -146,10 +146,17 @@ async def failed(
 
 
 async def ask(
-    tx: Transaction, conversation: Locked, job: Job, candidate: CandidateId, code: Code, sentence: str
+    tx: Transaction,
+    conversation: Locked,
+    job: Job,
+    candidate: CandidateId,
+    code: Code,
+    sentence: str,
+    reason: str | None = None,
 ) -> None:
-    """Row 29: the reply is held without a countdown and a person is told; approving it tries again."""
-    reason = storable(sentence)
+    """Row 29: the reply is held without a countdown and a person is told; approving it tries again. `reason` is a
+    machine token, by default the one of `code`; the sentence is kept in the event."""
+    reason = reason or _FAILED[code]
     body = bodies.attention_raised(job.id, conversation.name, code, reason, conversation.now)
     await tx.one(
         _ASK,
@@ -163,6 +170,6 @@ async def ask(
         body=body,
         who="worker",
         why=_FAILED[code],
-        facts=facts(candidate=candidate, code=code.value),
+        facts=facts(candidate=candidate, code=code.value, detail=storable(sentence)),
         **{"from": job.state.value},
     )

@@ -97,7 +97,14 @@ async def _decided(
     recorded: Recorded
     if isinstance(decision, Failure):
         recorded = await failures.fail(
-            tx, conversation, job, decision.code, decision.reason, trace=decision.trace, strategy=decision.strategy
+            tx,
+            conversation,
+            job,
+            decision.code,
+            decision.reason,
+            decision.detail,
+            trace=decision.trace,
+            strategy=decision.strategy,
         )
         if decision.prepared:
             await prepared.keep(tx, conversation, job, _with_notice(conversation, look, decision.prepared)[0])

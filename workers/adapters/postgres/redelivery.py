@@ -7,7 +7,7 @@ repeated, never edited or recalled.
 from schemas.ids import DeliveryId
 from schemas.jobs import DelayedSend, Deliver
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import EVENT, Job, too_late
+from workers.adapters.postgres.jobs import EVENT, LETTERS_ANSWERED, Job, too_late
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Transaction, sql
 
@@ -43,9 +43,7 @@ WITH again AS (
       due_at = CASE WHEN :bubble_out THEN NULL ELSE clock_timestamp() END, dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND state = 'failed' AND fence = :fence
   RETURNING id, dispatched_at
-), answered AS (
-  UPDATE dead_letters SET state = 'retried'
-  WHERE job_id = :job AND state = 'open' AND EXISTS (SELECT 1 FROM again)
+), answered AS ({LETTERS_ANSWERED}
 ), told AS ({EVENT.format(of="again", frm="'failed'", to="'sending'")})
 SELECT dispatched_at IS NOT NULL AS dispatched FROM again
 """)

@@ -11,7 +11,7 @@ from schemas.jobs import AutoReply
 from workers.adapters.postgres import redelivery
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_REPLY
-from workers.adapters.postgres.jobs import EVENT, Job, read_or_refuse, too_late
+from workers.adapters.postgres.jobs import EVENT, LETTERS_ANSWERED, Job, read_or_refuse, too_late
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_job
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
@@ -49,9 +49,7 @@ WITH again AS (
 ), unplanned AS (
   UPDATE conversations SET follow_up_at = NULL
   WHERE id = :conversation AND follow_up_at IS NOT NULL AND EXISTS (SELECT 1 FROM again)
-), answered AS (
-  UPDATE dead_letters SET state = 'retried'
-  WHERE job_id = :job AND state = 'open' AND EXISTS (SELECT 1 FROM again)
+), answered AS ({LETTERS_ANSWERED}
 ), told AS ({EVENT.format(of="again", frm=":from", to="'queued'")})
 SELECT dispatched_at IS NOT NULL AS dispatched FROM again
 """)

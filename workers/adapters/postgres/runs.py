@@ -145,7 +145,7 @@ async def _may_run(tx: Transaction, conversation: Locked, look: Row, job: Job) -
     """False when the job took another way: poison, gate closed, or overtaken while nobody held it."""
     if job.crashes >= MAX_CRASHES:
         sentence = f"its worker died {job.crashes} times"
-        await failures.fail(tx, conversation, job, Code.POISON, sentence)
+        await failures.fail(tx, conversation, job, Code.POISON, "worker_died", sentence)
         return False
     if (closed := conversation.closed_to_ai(look)) is not None:
         answers = job.seq if job.pinned else conversation.inbound_seq

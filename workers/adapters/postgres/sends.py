@@ -169,7 +169,8 @@ async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) ->
         await make(tx, conversation, why="newer_message", supersedes=job.supersedes + 1, waiting=True)
         return True
     if conversation.webhook_disabled:
-        await failures.fail(tx, conversation, job, Code.DELIVERY, "the webhook was disabled by its receiver (410)")
+        sentence = "the webhook was disabled by its receiver (410)"
+        await failures.fail(tx, conversation, job, Code.DELIVERY, "webhook_disabled", sentence)
         return True
     return False
 

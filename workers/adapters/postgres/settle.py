@@ -107,6 +107,13 @@ class Attempt:
     gone: bool
     retry_after: float | None
 
+    @property
+    def given_up(self) -> str:
+        """Why no further one is made."""
+        if self.gone:
+            return "webhook_disabled"
+        return "refused" if self.final else "tried_too_long"
+
     @classmethod
     def of(cls, row: Row, posted: Posted) -> "Attempt":
         refused = posted if isinstance(posted, Refused) else None
@@ -197,6 +204,7 @@ async def _not_accepted(
                 conversation,
                 job,
                 Code.DELIVERY,
+                attempt.given_up,
                 attempt.sentence,
                 delivery=attempt.delivery,
                 attempts=attempt.number,

@@ -35,6 +35,7 @@ from workers.adapters.postgres import (
     ingest,
     leases,
     lessons,
+    letters,
     linked,
     payments,
     record,
@@ -245,10 +246,11 @@ class Transitions(ByOperators):
         async with self._transaction() as tx:
             return await leases.holds(tx, instance, hint.job)
 
-    async def keep_unreadable(self, queue: str, payload: str, error: str) -> None:
-        """A queue message that is no hint of ours becomes a dead letter, AR-570."""
+    async def keep_unreadable(self, queue: str, message: str, error: str, whole: bool = False) -> None:
+        """A queue message that is no hint of ours becomes a dead letter, AR-570; the same one again is counted there.
+        `whole`: as it is given it can be put back on its queue."""
         async with self._transaction() as tx:
-            await leases.keep_unreadable(tx, queue, payload, error)
+            await letters.keep_unreadable(tx, queue, message, error, whole)
 
 
 def _alarm(author: str, text: str | None, message: str) -> Alarm | None:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -45,12 +46,20 @@ class RedisCourier:
         """At once and without promise: nobody waits for a courier, and the clock finds what was not pushed."""
         await self._patience.ask(partial(self._push_all, hints))
 
+    async def put(self, queue: str, message: bytes) -> bool:
+        """A message as it is, at the end of its queue. False: Redis does not answer."""
+        return bool(await self._patience.ask(partial(self._put, queue, message)))
+
     async def close(self) -> None:
         await self._client.aclose()
 
     async def _push_all(self, hints: Sequence[Hint]) -> None:
         for start in range(0, len(hints), BATCH):
             await self._push(_by_queue(hints[start : start + BATCH]))
+
+    async def _put(self, queue: str, message: bytes) -> bool:
+        await self._push({queue: {uuid4().hex: message}})
+        return True
 
     async def _push(self, queues: Mapping[str, dict[str, bytes]]) -> None:
         async with self._client.pipeline(transaction=True) as step:

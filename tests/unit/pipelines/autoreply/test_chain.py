@@ -184,35 +184,35 @@ BROKEN = [drafted("</b>"), drafted("<i>"), drafted("<u>")]
 @pytest.mark.parametrize(
     ("lines", "agent", "expected", "calls"),
     [
-        ([INTENT, done("", stop=Stop.REFUSED)], {}, (Code.MODEL_REFUSED, "the model refused to answer"), 2),
+        ([INTENT, done("", stop=Stop.REFUSED)], {}, (Code.MODEL_REFUSED, "model_refused"), 2),
         (
             [INTENT, NONSENSE, CONTEXT, done("{", stop=Stop.CUT)],
             {},
-            (Code.MODEL_REFUSED, "no answer of V1 could be read, twice; the last at step reflection"),
+            (Code.MODEL_REFUSED, "answer_unreadable"),
             4,
         ),
         (
             [*THOUGHT, drafted(), drafted(" ")],
             {},
-            (Code.NO_CANDIDATE, "the model stopped with nothing to send, also after a nudge"),
+            (Code.NO_CANDIDATE, "nothing_to_send"),
             5,
         ),
         (
             list(THOUGHT),
             {"MaxIterations": 3},
-            (Code.MAX_ITERATIONS, "3 model calls made and still not done (MaxIterations)"),
+            (Code.MAX_ITERATIONS, "max_iterations"),
             3,
         ),
         (
             [*THOUGHT, *BROKEN],
             {"MaxRefusedToolCalls": 3},
-            (Code.REFUSED_CALLS, "3 tool calls refused in a row (MaxRefusedToolCalls)"),
+            (Code.REFUSED_CALLS, "refused_calls"),
             6,
         ),
         (
             [done(INTENT.text, takes=6)],
             {"TimeoutSeconds": 5},
-            (Code.TIMEOUT, "5 seconds of work are over (TimeoutSeconds)"),
+            (Code.TIMEOUT, "timeout"),
             1,
         ),
     ],

@@ -57,8 +57,9 @@ async def test_twelve_calls_are_allowed_by_default() -> None:
     decision = await on.run()
 
     assert isinstance(decision, Failure)
-    assert (decision.code, decision.reason) == (
+    assert (decision.code, decision.reason, decision.detail) == (
         Code.MAX_ITERATIONS,
+        "max_iterations",
         "12 model calls made and still not done (MaxIterations)",
     )
 
@@ -123,9 +124,10 @@ async def test_time_is_over_before_the_next_call() -> None:
 
     assert decision == Failure(
         Code.TIMEOUT,
-        "150 seconds of work are over (TimeoutSeconds)",
+        "timeout",
         decision.trace,  # type: ignore[union-attr]
         strategy=NO_STRATEGY,
+        detail="150 seconds of work are over (TimeoutSeconds)",
     )
     assert len(on.heard) == 1
 

@@ -184,7 +184,8 @@ async def test_the_deadline_is_a_failure_whose_cost_nobody_knows() -> None:
     decision = await on.run()
 
     assert isinstance(decision, Failure)
-    assert (decision.code, decision.reason) == (Code.TIMEOUT, "150 seconds of work are over (TimeoutSeconds)")
+    sentence = "150 seconds of work are over (TimeoutSeconds)"
+    assert (decision.code, decision.reason, decision.detail) == (Code.TIMEOUT, "timeout", sentence)
     assert decision.call is not None
     assert (decision.call.outcome, decision.call.unknown, decision.call.cost_usd) == (
         "deadline",

@@ -145,10 +145,20 @@ async def test_a_verdict_that_makes_no_sense_is_asked_for_once_more_then_nothing
     off = stage(sending("coucou"), done(), reviews=(nonsense, nonsense))
     decision = await off.run()
     assert isinstance(decision, Failure)
-    assert (decision.code, decision.reason) == (
+    assert (decision.code, decision.reason, decision.detail) == (
         Code.MODEL_REFUSED,
+        "review_unreadable",
         "the review gave no readable verdict twice",
     )
+
+
+@pytest.mark.parametrize(("rule", "reason"), [("identity", "identity"), ("Il dit « Léo »", "critical_review")])
+async def test_a_rule_in_the_model_s_own_words_is_no_reason_for_machines(rule: str, reason: str) -> None:
+    on = stage(sending("coucou"), done(), reviews=(verdict("critical", (0, rule, "critical", "It denies.")),))
+    decision = await on.run()
+
+    assert isinstance(decision, Failure)
+    assert (decision.code, decision.reason, decision.detail) == (Code.CRITICAL_REVIEW, reason, None)
 
 
 async def test_the_stricter_counts_when_verdict_and_issues_disagree() -> None:

@@ -144,6 +144,15 @@ def test_a_failed_job_names_its_code_and_what_to_do(code: Code) -> None:
     assert "{" not in found.next
 
 
+def test_the_sentence_behind_a_reason_is_told_beside_it() -> None:
+    sentence = "its worker died 3 times"
+    failed = a_job("failed", code=Code.POISON, reason="worker_died", detail=sentence, ended_at=AGO)
+    waits = a_job("held", code=Code.SPEECH, reason="speech_failed", detail="openai answered 503", on_hold=True)
+
+    assert explain(the_facts(failed), Around()).facts == {"reason": "worker_died", "detail": sentence}
+    assert explain(the_facts(waits), Around()).sentence == "the reply is on hold: AR-561, openai answered 503"
+
+
 def test_a_refusing_receiver_is_told_with_its_answer_and_the_next_try() -> None:
     found = explain(the_facts(a_job("sending"), delivery=a_delivery()), Around())
 

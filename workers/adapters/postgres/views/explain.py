@@ -48,11 +48,13 @@ _MESSAGE = text("SELECT author, seq, created_at, deleted_at, reason, job_id FROM
 
 # Not every event is a move: bubbles are changed, the list of attention is read. And of a reply on hold only what has
 # put it there tells why it waits, though a bubble that was out is accepted meanwhile.
+_STOPPED = "'decided', 'hold', 'speech_failed', 'link_failed', 'media_not_sendable'"
 _JOB = (
-    "SELECT j.*, e.at AS moved_at, e.who AS moved_by, e.why AS moved_why FROM jobs j LEFT JOIN LATERAL "
+    "SELECT j.*, e.at AS moved_at, e.who AS moved_by, e.why AS moved_why, e.facts AS moved_facts "
+    "FROM jobs j LEFT JOIN LATERAL "
     "(SELECT * FROM job_events WHERE job_id = j.id "
     " AND (from_state IS DISTINCT FROM to_state OR why NOT IN ('edited', 'dropped', 'dismissed')) "
-    " AND (NOT j.on_hold OR why IN ('decided', 'hold', 'speech_failed')) ORDER BY id DESC LIMIT 1) e ON true "
+    f" AND (NOT j.on_hold OR why IN ({_STOPPED})) ORDER BY id DESC LIMIT 1) e ON true "
 )
 _ONE_JOB = text(_JOB + "WHERE j.id = :job")
 _NEWEST_JOB = text(
@@ -187,6 +189,7 @@ async def _job_facts(connection: AsyncConnection, conversation: Any, job: Any) -
         code=None if job.code is None else Code(job.code),
         reason=job.reason,
         note=job.note,
+        detail=(job.moved_facts or {}).get("detail"),
         on_hold=job.on_hold,
         tries=job.tries,
         parked_until=job.parked_until,
