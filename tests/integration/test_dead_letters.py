@@ -285,7 +285,8 @@ async def test_whoever_erases_a_person_says_so(database_url: str) -> None:
 _MANY = """
 INSERT INTO dead_letters (org_id, source, state, job_id, code, error, payload)
 SELECT o.id, CASE n % 3 WHEN 0 THEN 'queue' WHEN 1 THEN 'job' ELSE 'delivery' END,
-       CASE WHEN n % 200 = 0 THEN 'open' WHEN n % 900 = 1 THEN 'purged' ELSE 'retried' END, 1000000 + n, 'AR-560', 'x', jsonb_build_object('n', n)
+       CASE WHEN n % 200 = 0 THEN 'open' WHEN n % 900 = 1 THEN 'purged' ELSE 'retried' END,
+       1000000 + n, 'AR-560', 'x', jsonb_build_object('n', n)
 FROM organizations o, generate_series(1, 40000) AS n
 """
 
