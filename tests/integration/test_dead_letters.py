@@ -285,7 +285,8 @@ async def test_whoever_erases_a_person_says_so(database_url: str) -> None:
 _MANY = """
 INSERT INTO dead_letters (org_id, source, state, job_id, code, error, payload)
 SELECT o.id, CASE n % 3 WHEN 0 THEN 'queue' WHEN 1 THEN 'job' ELSE 'delivery' END,
-       CASE WHEN n % 200 = 0 THEN 'open' ELSE 'retried' END, 1000000 + n, 'AR-560', 'x', jsonb_build_object('n', n)
+       CASE WHEN n % 200 = 0 THEN 'open' WHEN n % 900 = 1 THEN 'purged' ELSE 'retried' END,
+       1000000 + n, 'AR-560', 'x', jsonb_build_object('n', n)
 FROM organizations o, generate_series(1, 40000) AS n
 """
 
@@ -296,6 +297,7 @@ FROM organizations o, generate_series(1, 40000) AS n
         (None, LetterFilter()),
         (1, LetterFilter()),
         (None, LetterFilter(state="retried")),
+        (None, LetterFilter(state="purged")),
         (None, LetterFilter(source="queue")),
         (None, LetterFilter(state="retried", conversation="c-1")),
         (None, LetterFilter(state="retried", job=JobId(1_000_007))),
@@ -313,4 +315,4 @@ async def test_a_list_does_not_read_all_letters_there_ever_were(
             plan = "\n".join(await connection.scalars(text(f"EXPLAIN {statement.text}"), bound))
 
     assert "Seq Scan on dead_letters" not in plan
-    assert "dead_letters" in plan
+    assert wanted.state == "retried" or "dead_letters_pkey" not in plan
