@@ -2,6 +2,8 @@
 
 The same unreadable queue message is one open letter. What happened to jobs is only ever added to: the database itself
 refuses to change it, except to whoever erases a person and says so (`SET LOCAL replique.erasing = 'on'`).
+
+`runs_since` stays what it was: releases before 0011 erase nobody.
 """
 
 import sqlalchemy as sa

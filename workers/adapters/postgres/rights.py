@@ -1,17 +1,30 @@
 """What contacts may ask for, and what an organisation keeps no longer: each method is one transaction."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from schemas.ids import ErasureId, OrgId
 from schemas.rights import ErasureOut
 from workers.adapters.postgres import erasing, erasures, retention
 from workers.adapters.postgres.erasures import Batch
 from workers.adapters.postgres.in_transactions import InTransactions
 from workers.adapters.postgres.retention import Sweep
+from workers.adapters.postgres.transaction import Transaction, sql
 
 TRIES = 10
+
+# What happened to jobs and who did what is only ever added to (migration 0013), except here.
+_ERASING = sql("SELECT set_config('replique.erasing', 'on', true) AS said")
 
 
 class Rights(InTransactions):
     """Each may raise `Unavailable`."""
+
+    @asynccontextmanager
+    async def _erasing(self) -> AsyncIterator[Transaction]:
+        async with self._transaction() as tx:
+            await tx.the(_ERASING)
+            yield tx
 
     async def erase(self, org: OrgId, contact: str, who: str) -> ErasureOut:
         """Row 36. From the answer on nobody is known under that name; what is left is erased in the background.
@@ -19,7 +32,7 @@ class Rights(InTransactions):
         erased. Raises NotFound."""
         for left in reversed(range(TRIES)):
             try:
-                async with self._transaction() as tx:
+                async with self._erasing() as tx:
                     return await erasures.one(tx, org, await erasing.decide(tx, org, contact, who))
             except erasing.WroteMeanwhile:
                 if not left:
@@ -33,12 +46,12 @@ class Rights(InTransactions):
 
     async def advance(self) -> Batch | None:
         """The next batch of the erasure that waits longest. None: nothing is due."""
-        async with self._transaction() as tx:
+        async with self._erasing() as tx:
             return await erasures.advance(tx)
 
     async def sweep(self) -> Sweep | None:
         """The next conversations of an organisation with `retention_days`. None: nothing is due."""
-        async with self._transaction() as tx:
+        async with self._erasing() as tx:
             return await retention.sweep(tx)
 
     async def doomed(self) -> list[str]:

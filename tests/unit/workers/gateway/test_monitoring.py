@@ -22,6 +22,8 @@ SEEDS = {
     "bell_ai_cost_usd": {"org_id", "model"},
     "bell_ai_tokens_input": {"org_id", "model", "cached"},
     "bell_ai_tokens_output": {"org_id", "model"},
+    "bell_ai_quota_usage": {"org_id", "plan"},
+    "bell_ai_quota_exceeded": {"org_id"},
     "reciprok_ai_cost_eur": set[str](),
 }
 
