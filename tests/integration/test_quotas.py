@@ -52,10 +52,14 @@ async def test_fifty_claims_at_once_take_the_ten_places_that_are_left(database_u
         assert all(first)
         assert sum(claim is not None for claim in claims) == 10
         assert await used(storage) == [15]
-        failed = await storage.rows("SELECT reason, state, attention FROM jobs WHERE code = 'AR-540'")
+        failed = await storage.rows("SELECT id, reason, state, attention FROM jobs WHERE code = 'AR-540'")
         assert len(failed) == 40
         assert {(row["state"], row["attention"]) for row in failed} == {("failed", "open")}
-        assert failed[0]["reason"].startswith("plan pro: 15 of 15 AI replies of ")
+        assert {row["reason"] for row in failed} == {"quota_exceeded"}
+        (event,) = await storage.rows(
+            f"SELECT facts FROM job_events WHERE job_id = {failed[0]['id']} AND to_state = 'failed'"
+        )
+        assert event["facts"]["detail"].startswith("plan pro: 15 of 15 AI replies of ")
 
 
 async def test_the_event_the_trace_and_one_webhook_say_what_was_exceeded(database_url: str) -> None:
@@ -68,6 +72,7 @@ async def test_the_event_the_trace_and_one_webhook_say_what_was_exceeded(databas
         run = await storage.row("SELECT outcome, trace FROM runs WHERE job_id = 2")
         told = await storage.rows("SELECT body FROM deliveries WHERE type = 'quota.exceeded'")
         month = event["facts"].pop("month")
+        assert month in event["facts"].pop("detail")
         assert event["facts"] == {"code": "AR-540", "plan": "pro", "used": 1, "limit": 1}
         (item,) = run["trace"]
         assert (run["outcome"], item["kind"], item["code"]) == ("failed", "guard", "AR-540")

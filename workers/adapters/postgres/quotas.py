@@ -79,7 +79,7 @@ async def refuse(tx: Transaction, conversation: Locked, job: Job, fence: int, se
     await tx.run(_KEEP_RUN, job=job.id, seq=seq)
     item = TraceItem(0, TraceKind.GUARD, conversation.now, {"code": Code.QUOTA.value, "rule": rule, **facts})
     claimed = replace(job, state=JobState.RUNNING, fence=fence, claims=job.claims + 1, seq=seq)
-    await failures.fail(tx, conversation, claimed, Code.QUOTA, rule, trace=(item,), facts=facts)
+    await failures.fail(tx, conversation, claimed, Code.QUOTA, "quota_exceeded", rule, trace=(item,), facts=facts)
     if row.untold:
         body = bodies.quota_exceeded(conversation.organization.name, facts, conversation.now)
         await tx.the(
