@@ -96,7 +96,11 @@ async def test_of_fifty_runs_at_once_ten_take_the_last_places(till: Till, simula
     refused = next(job for job in jobs if first.job(job)["code"] is not None)
     shown = first.job(refused)
     assert (shown["state"], shown["code"], shown["attention"]) == ("failed", "AR-540", True)
-    assert shown["reason"].startswith(f"plan pro: {PLACES} of {PLACES} AI replies of ")
+    rule = next(item for item in shown["trace"] if item["kind"] == "guard")["rule"]
+    assert (shown["reason"], rule.startswith(f"plan pro: {PLACES} of {PLACES} AI replies of ")) == (
+        "quota_exceeded",
+        True,
+    )
     assert shown["trace"][0]["limit"] == PLACES
     first.call("POST", f"/v1/jobs/{refused}/retry", status=200)
     first.ended(refused, "failed")
@@ -120,8 +124,9 @@ async def test_a_run_ends_where_its_budget_has_no_room(till: Till, simulator: Ru
         job = talk.ended(talk.say("salut")["job"], "failed")
 
     assert (job["code"], job["attention"]) == ("AR-541", True)
-    assert job["reason"].startswith(f"budgets.per_run ({budget} $) has no room for the next call of task reply")
-    assert next(item for item in job["trace"] if item["kind"] == "guard")["code"] == "AR-541"
+    guard = next(item for item in job["trace"] if item["kind"] == "guard")
+    assert (job["reason"], guard["code"]) == ("over_run", "AR-541")
+    assert guard["rule"].startswith(f"budgets.per_run ({budget} $) has no room for the next call of task reply")
     assert 0 < Decimal(job["usage"]["cost_usd"]) <= Decimal(budget)
     assert 1 <= job["usage"]["calls"] < 12
 
