@@ -2,6 +2,7 @@
 
 from schemas.tables.base import Table
 from schemas.tables.catalogue import AlbumRow, MediaFactRow, MediaRow, PaymentRow, ShownMediaRow
+from schemas.tables.console import ConsoleSessionRow, SignInFailureRow, UserLinkRow, UserRow
 from schemas.tables.delivery import CandidateRow, DeadLetterRow, DeliveryRow
 from schemas.tables.memory import ChunkRow, DocumentRow
 from schemas.tables.people import (
@@ -26,6 +27,7 @@ __all__ = [
     "ChoreRow",
     "ChunkRow",
     "ConsentRow",
+    "ConsoleSessionRow",
     "ContactRow",
     "ConversationRow",
     "DeadLetterRow",
@@ -46,7 +48,10 @@ __all__ = [
     "RunRow",
     "RunStepRow",
     "ShownMediaRow",
+    "SignInFailureRow",
     "Table",
     "TallyRow",
     "TotalRow",
+    "UserLinkRow",
+    "UserRow",
 ]

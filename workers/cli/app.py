@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli import doctor, explain, jobs, keys, processes, queues, rules
+from workers.cli import doctor, explain, jobs, keys, processes, queues, rules, users
 from workers.cli.options import Json, Org, gateway
 
 app = typer.Typer(
@@ -93,3 +93,4 @@ app.command()(processes.migrate)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(keys.app, name="keys")
 app.add_typer(rules.app, name="rules")
+app.add_typer(users.app, name="users")

@@ -12,26 +12,36 @@ from workers.adapters.clock import SystemClock
 from workers.adapters.embeddings import BuiltInEmbedder
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
+from workers.adapters.passwords import Passwords
 from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.keys import Keys
+from workers.adapters.postgres.parameters import Parameters
+from workers.adapters.postgres.playing import Playing
 from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.secret import InstallationSecret
+from workers.adapters.postgres.sessions import Sessions
 from workers.adapters.postgres.transitions import Transitions
+from workers.adapters.postgres.users import Users
+from workers.adapters.postgres.views.changes import Changes
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.desk import Desk
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
+from workers.adapters.postgres.views.provisioned import Provisioned
 from workers.adapters.postgres.views.snapshot import Snapshots
+from workers.adapters.postgres.views.spending import Spending
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
 from workers.gateway.checkup import Doctor
 from workers.gateway.parts import Parts, Probe
+from workers.gateway.playing import Playground
 from workers.runtime.addresses import database_address, redis_address
 
 if TYPE_CHECKING:
@@ -77,14 +87,25 @@ def assemble(
     keys, snapshots = Keys(database, settings), Snapshots(database)
     secret = InstallationSecret(database, settings)
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
+    passwords = Passwords()
     return Parts(
         transitions=Transitions(database, settings, courier, settings.instance or "gateway"),
         guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
+        users=Users(database, settings, passwords),
+        sessions=Sessions(database, settings, passwords, secret),
         provision=Provision(database, embedder),
         conversations=Conversations(snapshots, files.signer, settings.simulator),
         jobs=Jobs(snapshots, files.signer, settings.simulator),
         payments=Payments(snapshots),
+        desk=Desk(snapshots, files.signer, settings.simulator),
+        provisioned=Provisioned(snapshots),
+        spending=Spending(snapshots),
+        parameters=Parameters(database),
+        changes=Changes(database, clock.monotonic),
+        playground=Playground(
+            settings, database, clock, embedder, Playing(database, settings, courier, settings.instance or "gateway")
+        ),
         dead_letters=DeadLetters(snapshots),
         files=files,
         explain=Explain(snapshots),

@@ -8,6 +8,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
+from schemas.agent import Resume
 from schemas.claims import Claim
 from schemas.llm import Reservation, SettledCall
 from workers.adapters.postgres.transaction import Transaction, sql
@@ -90,7 +91,12 @@ async def close(tx: Transaction, claim: Claim, call: SettledCall | None) -> None
     if call is not None:
         await pay(tx, claim, call)
     else:
-        await tx.run(_FORGET, run=claim.resume.run, fence=claim.fence)
+        await forget(tx, claim.resume)
+
+
+async def forget(tx: Transaction, run: Resume) -> None:
+    """What was set aside under this fence and never asked."""
+    await tx.run(_FORGET, run=run.run, fence=run.fence)
 
 
 async def give_up_hope(tx: Transaction, run: int) -> None:

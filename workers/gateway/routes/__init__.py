@@ -17,6 +17,7 @@ from workers.gateway.routes import (
     payments,
     queues,
     rules,
+    users,
 )
 
 ROUTERS = (
@@ -35,6 +36,7 @@ ROUTERS = (
     apply.router,
     documents.router,
     keys.router,
+    users.router,
     health.router,
 )
 
