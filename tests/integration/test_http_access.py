@@ -38,6 +38,10 @@ ALLOWED = {
     "POST /v1/keys": {"admin"},
     "GET /v1/keys": {"admin"},
     "DELETE /v1/keys/{id}": {"admin"},
+    "POST /v1/users": {"admin"},
+    "GET /v1/users": {"admin"},
+    "POST /v1/users/{id}/link": {"admin"},
+    "DELETE /v1/users/{id}": {"admin"},
     "POST /v1/documents": {"admin"},
     "POST /v1/payments/{id}/events": {"app", "operator", "admin"},
     "POST /v1/payments/stripe": {"nobody"},  # signed
@@ -60,6 +64,7 @@ TAKE_BODY = {
     "POST /v1/rules/dry-run",
     "POST /v1/apply",
     "POST /v1/keys",
+    "POST /v1/users",
 }
 
 

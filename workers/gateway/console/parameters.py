@@ -63,15 +63,15 @@ class Parameter:
             raise self._refused(words(f"error.{self.kind}")) from None
         low, high = self.low, self.high
         if (low is not None and not value >= low) or (high is not None and not value <= high):
-            raise self._refused(words("error.bounds", low=_plain(low), high=_plain(high)))
+            raise self._refused(words("error.bounds", low=_shown(low, words), high=_shown(high, words)))
         return value
 
     def _refused(self, message: str) -> Invalid:
         return Invalid("", [{"field": self.name, "message": message}])
 
 
-def _plain(bound: float | None) -> str:
-    return "…" if bound is None else f"{bound:g}"
+def _shown(bound: float | None, words: Words) -> str:
+    return "…" if bound is None else words.plain(bound)
 
 
 def _bounds(model: Any, field: str) -> tuple[float | None, float | None]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import floor, log10
 
 WIDTH, HEIGHT = 720.0, 200.0
-LEFT, BOTTOM, TOP = 48.0, 24.0, 8.0
+LEFT, BOTTOM, TOP = 64.0, 24.0, 8.0
 SHADES = 6
 """How many models get a colour of their own; the others share the last."""
 

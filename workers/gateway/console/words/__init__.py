@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 LANGUAGES = ("en", "fr")
+_SPACE, _THIN = "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}"
 _HERE = Path(__file__).parent
 
 
@@ -51,15 +52,21 @@ class Words:
 
     def number(self, value: float, digits: int = 0) -> str:
         plain = f"{value:,.{digits}f}"
-        return plain.replace(",", " ").replace(".", ",") if self.language == "fr" else plain
+        return plain.replace(",", _THIN).replace(".", ",") if self.language == "fr" else plain
+
+    def plain(self, value: float) -> str:
+        """As it stands in a field: no thousands, no needless zeros."""
+        return f"{value:.10g}".replace(".", "," if self.language == "fr" else ".")
 
     def percent(self, share: float) -> str:
-        return f"{self.number(100 * share)} %" if self.language == "fr" else f"{self.number(100 * share)}%"
+        return f"{self.number(100 * share)}{_SPACE}%" if self.language == "fr" else f"{self.number(100 * share)}%"
 
     def money(self, amount: float, currency: str, digits: int = 2) -> str:
+        """Small sums keep as many digits as say something."""
+        digits = max(digits, 4) if 0 < amount < 1 else digits
         sign = {"USD": "$", "EUR": "€"}.get(currency, currency)
         number = self.number(amount, digits)
-        return f"{number} {sign}" if self.language == "fr" or len(sign) > 1 else f"{sign}{number}"
+        return f"{number}{_SPACE}{sign}" if self.language == "fr" or len(sign) > 1 else f"{sign}{number}"
 
     def seconds(self, value: float) -> str:
         """`42 s`, `3 min`, `2 h`: how long something has lasted."""
