@@ -43,13 +43,13 @@
       const row = document.getElementById(job);
       const busy = row && (editing(row) || row.classList.contains("htmx-request"));
       if (busy) late.add(job);
-      return !busy && !(row && (row.hasAttribute("data-told") || row.hasAttribute("data-gone")));
+      return !busy && !(row && row.classList.contains("late"));
     });
     if (!wanted.length) return;
     const fresh = new Map(parsed(await get(`${list.dataset.rows}?ids=${wanted.join(",")}`)).map((row) => [row.id, row]));
     for (const job of wanted) {
       const old = document.getElementById(job), row = fresh.get(job);
-      if (!row) { if (old) leave(old); continue; }
+      if (!row) { if (old && !old.hasAttribute("data-gone")) leave(old); continue; }
       if (old) { swap(old, row); } else { row.classList.add("fresh"); place(list, row); }
       window.htmx && htmx.process(row);
     }
@@ -58,6 +58,8 @@
   const swap = (old, row) => {
     const inside = old.contains(document.activeElement);
     const key = inside && document.activeElement.dataset.key;
+    const told = old.querySelector(":scope > .told[role=alert]");
+    if (told) row.querySelector("header")?.after(told);  // what its operator was told stays until they act
     old.replaceWith(row);
     if (inside) (key && row.querySelector(`[data-key="${key}"]`) || row).focus({ preventScroll: true });
   };
@@ -159,7 +161,7 @@
   document.addEventListener("click", (event) => {
     const on = (selector) => event.target.closest(selector);
     if (on("[data-help]")) document.getElementById("help").showModal();
-    if (on("[data-remove]")) leave(on("[data-row]"));
+    if (on("[data-remove]")) { const row = on("[data-row]"); leave(row); refreshRows([row.id]).catch(() => {}); }
     if (on("[data-restore]")) restore(on("[data-row]"));
     for (const open of all("details[open].again, details[open].me")) if (!open.contains(event.target)) open.open = false;
   });
