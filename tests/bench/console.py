@@ -1,6 +1,6 @@
-"""What 200 held replies with live countdowns cost the gateway: processor time and requests, by one open page and by ten.
+"""What 200 held replies with live countdowns cost the gateway: processor time and requests, by one page and by ten.
 
-    make bench-console
+make bench-console
 """
 
 import asyncio
@@ -112,7 +112,9 @@ def main() -> None:
         ):
             org = fill(stack)
             out(f"load average {Path('/proc/loadavg').read_text()[:4]}, {HELD} held replies, {SECONDS:.0f} s each\n")
-            out("| open pages | actions | gateway, part of a core | requests | a page loads in |\n|---|---|---|---|---|\n")
+            out(
+                "| open pages | actions | gateway, part of a core | requests | a page loads in |\n|---|---|---|---|---|\n"
+            )
             for pages, each in ((1, None), (10, None), (1, 1.0), (10, 1.0)):
                 share, asked, took = asyncio.run(watch(stack, org, pages, each))
                 told = "none" if each is None else f"one in {each:.0f} s"
