@@ -65,6 +65,16 @@ class GatewaySettings(Group):
     drain_seconds: float = Field(10, ge=0, le=600, description="How long a stopping gateway finishes its requests.")
 
 
+class ConsoleSettings(Group):
+    idle_minutes: float = Field(480, ge=1, le=43_200, description="A session nobody uses is over after this.")
+    session_hours: float = Field(168, ge=0.1, le=8760, description="A session is over after this, used or not.")
+    link_hours: float = Field(24, ge=0.1, le=720, description="How long a one-time link may be used.")
+    failed_sign_ins: int = Field(
+        10, ge=1, le=1000, description="Wrong sign-ins for one email or from one address in a quarter of an hour."
+    )
+    look_seconds: float = Field(0.5, ge=0.1, le=10, description="How often a gateway looks for what pages must show.")
+
+
 class LlmSettings(Group):
     timeout_seconds: float = Field(90, ge=1, le=600, description="How long a provider may take to answer one call.")
     connect_seconds: float = Field(5, ge=0.1, le=60, description="How long connecting to a provider may take.")

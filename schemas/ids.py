@@ -20,6 +20,8 @@ DeadLetterId = NewType("DeadLetterId", int)
 KeyId = NewType("KeyId", int)
 PaymentId = NewType("PaymentId", int)
 ErasureId = NewType("ErasureId", int)
+UserId = NewType("UserId", int)
+SessionId = NewType("SessionId", int)
 
 CallId = NewType("CallId", str)
 """One HTTP attempt at a model: `run.call.fence`. A claim tries each call once, so the three are unique."""
@@ -27,7 +29,7 @@ CallId = NewType("CallId", str)
 NAME_PATTERN = r"^[A-Za-z0-9._:@+~-]{1,128}$"
 """What an upstream id or name may look like."""
 
-_REFERENCE = re.compile(r"(job|bub|msg|dlv|dead|key|run|pay|era)_([1-9][0-9]{0,18})")
+_REFERENCE = re.compile(r"(job|bub|msg|dlv|dead|key|run|pay|era|user)_([1-9][0-9]{0,18})")
 
 
 def reference(kind: str, number: int) -> str:

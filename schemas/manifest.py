@@ -8,6 +8,7 @@ from schemas.documents import KnowledgeDocument
 from schemas.resources import OrganizationDocument, PersonaDocument, Spec
 from schemas.showcase import AlbumDocument, MediaDocument
 from schemas.strategy import IntentDocument, RuleDocument
+from schemas.users import UserDocument
 
 Document = Annotated[
     OrganizationDocument
@@ -16,7 +17,8 @@ Document = Annotated[
     | MediaDocument
     | KnowledgeDocument
     | RuleDocument
-    | IntentDocument,
+    | IntentDocument
+    | UserDocument,
     Field(discriminator="kind"),
 ]
 

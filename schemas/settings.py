@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from schemas.groups import (
     AgentSettings,
+    ConsoleSettings,
     DeliverySettings,
     FxSettings,
     GatewaySettings,
@@ -125,6 +126,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     delivery: DeliverySettings = DeliverySettings()
     gateway: GatewaySettings = GatewaySettings()
+    console: ConsoleSettings = ConsoleSettings()
     llm: LlmSettings = LlmSettings()
     speech: SpeechSettings = SpeechSettings()
     memory: MemorySettings = MemorySettings()

@@ -4,7 +4,7 @@ from schemas.agent import AgentParameters
 from schemas.resources import AgentOverrides
 from schemas.settings import Settings
 
-_FIELDS = {
+FIELDS = {
     "Enable": "enable",
     "MaxIterations": "max_iterations",
     "TimeoutSeconds": "timeout_seconds",
@@ -26,6 +26,6 @@ def resolve(settings: Settings, *levels: AgentOverrides) -> AgentParameters:
     values["max_free_media_window"] = settings.max_free_media_window
     values["max_tokens_per_turn"] = settings.max_tokens_per_turn
     for level in levels:
-        values |= {_FIELDS[name]: value for name, value in level.model_dump(exclude_none=True).items()}
+        values |= {FIELDS[name]: value for name, value in level.model_dump(exclude_none=True).items()}
     values["max_free_media_window"] = values["max_free_media_window"] or None
     return AgentParameters(**values)

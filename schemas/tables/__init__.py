@@ -2,6 +2,7 @@
 
 from schemas.tables.base import Table
 from schemas.tables.catalogue import AlbumRow, MediaFactRow, MediaRow, PaymentRow, ShownMediaRow
+from schemas.tables.console import ConsoleSessionRow, SignInFailureRow, UserLinkRow, UserRow
 from schemas.tables.delivery import CandidateRow, DeadLetterRow, DeliveryRow
 from schemas.tables.memory import ChunkRow, DocumentRow
 from schemas.tables.people import (
@@ -27,6 +28,7 @@ __all__ = [
     "ChoreRow",
     "ChunkRow",
     "ConsentRow",
+    "ConsoleSessionRow",
     "ContactRow",
     "ConversationRow",
     "DeadLetterRow",
@@ -51,9 +53,12 @@ __all__ = [
     "RunRow",
     "RunStepRow",
     "ShownMediaRow",
+    "SignInFailureRow",
     "SpendingRow",
     "SummaryRow",
     "Table",
     "TallyRow",
     "TotalRow",
+    "UserLinkRow",
+    "UserRow",
 ]

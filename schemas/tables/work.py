@@ -88,6 +88,7 @@ class JobRow(Due, Table):
         Index("jobs_conversation", "conversation_id", "id"),
         Index("jobs_org", "org_id", "id"),
         Index("jobs_attention", "org_id", "id", postgresql_where=text("attention = 'open'")),
+        Index("jobs_window", "org_id", "id", postgresql_where=text("state IN ('held', 'sending')")),
         Index("jobs_live", "id", postgresql_where=text(f"state IN {LIVE}")),
     )
 

@@ -46,6 +46,10 @@ ALLOWED = {
     "POST /v1/keys": {"admin"},
     "GET /v1/keys": {"admin"},
     "DELETE /v1/keys/{id}": {"admin"},
+    "POST /v1/users": {"admin"},
+    "GET /v1/users": {"admin"},
+    "POST /v1/users/{id}/link": {"admin"},
+    "DELETE /v1/users/{id}": {"admin"},
     "POST /v1/documents": {"admin"},
     "POST /v1/payments/{id}/events": {"app", "operator", "admin"},
     "POST /v1/payments/stripe": {"nobody"},  # signed
@@ -68,6 +72,7 @@ TAKE_BODY = {
     "POST /v1/rules/dry-run",
     "POST /v1/apply",
     "POST /v1/keys",
+    "POST /v1/users",
 }
 
 

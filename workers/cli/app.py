@@ -18,6 +18,7 @@ from workers.cli import (
     processes,
     queues,
     rules,
+    users,
 )
 from workers.cli.options import Json, Org, gateway
 
@@ -113,3 +114,4 @@ app.add_typer(cost.app, name="cost")
 app.add_typer(dead.app, name="dead")
 app.add_typer(keys.app, name="keys")
 app.add_typer(rules.app, name="rules")
+app.add_typer(users.app, name="users")

@@ -120,6 +120,18 @@ class Gateway:
     def revoke_key(self, reference: str) -> dict[str, Any]:
         return self._call("DELETE", f"/v1/keys/{_segment(reference)}")
 
+    def add_user(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return self._call("POST", "/v1/users", wanted)
+
+    def users(self) -> dict[str, Any]:
+        return self._call("GET", "/v1/users")
+
+    def link_user(self, reference: str) -> dict[str, Any]:
+        return self._call("POST", f"/v1/users/{_segment(reference)}/link")
+
+    def disable_user(self, reference: str) -> dict[str, Any]:
+        return self._call("DELETE", f"/v1/users/{_segment(reference)}")
+
     def readiness(self) -> dict[str, Any]:
         return self._call("GET", "/readyz")
 

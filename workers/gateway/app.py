@@ -8,9 +8,13 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from schemas.settings import Settings
 from workers.gateway import errors
+from workers.gateway.console.app import create_console, to_console
+from workers.gateway.console.live import Hub
+from workers.gateway.console.visits import HOME
 from workers.gateway.edge import Edge
 from workers.gateway.openapi import describe
 from workers.gateway.parts import Parts
@@ -30,16 +34,22 @@ def create_app(settings: Settings, assemble: Assemble = open_parts) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with assemble(settings) as parts:
-            app.state.parts = parts
+            hub = Hub(parts.changes, parts.desk, settings.console.look_seconds)
+            app.state.parts = console.state.parts = parts
+            app.state.hub = console.state.hub = hub
             yield
+            hub.close()
 
     app = FastAPI(lifespan=lifespan, openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.simulator = settings.simulator
+    console = create_console(settings)
     longer = {UPLOADS: settings.gateway.document_bytes}
     app.add_middleware(Edge, body_bytes=settings.gateway.body_bytes, longer=longer)
     errors.install(app)
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.append(Route(HOME, to_console))
+    app.mount(HOME, console)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 
@@ -50,16 +60,29 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
+def end_streams(app: FastAPI) -> None:
+    """Before the server waits for its last requests. Nothing, where it never got as far as opening its parts."""
+    hub = getattr(app.state, "hub", None)
+    if isinstance(hub, Hub):
+        hub.close()
+
+
 class Server(uvicorn.Server):
     """uvicorn's, told also of a signal that came before it listened for signals itself."""
 
-    def __init__(self, config: uvicorn.Config, stop: Stop) -> None:
+    def __init__(self, app: FastAPI, config: uvicorn.Config, stop: Stop) -> None:
         super().__init__(config)
+        self._app = app
         self._stop = stop
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         await super().startup(sockets)
         self.should_exit = self.should_exit or self._stop.asked
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Streams of events would last for as long as somebody reads them."""
+        end_streams(self._app)
+        await super().shutdown(sockets)
 
 
 def serve(settings: Settings, host: str, port: int) -> None:
@@ -69,8 +92,9 @@ def serve(settings: Settings, host: str, port: int) -> None:
     """
     configure(settings.log_level, settings.log_json)
     database_address(settings)
+    app = create_app(settings)
     config = uvicorn.Config(
-        create_app(settings),
+        app,
         host=host,
         port=port,
         loop="uvloop",
@@ -83,4 +107,4 @@ def serve(settings: Settings, host: str, port: int) -> None:
         timeout_graceful_shutdown=int(settings.gateway.drain_seconds),
     )
     # uvicorn raises the signals it served again when it is done; here they say no more than that a stop was asked for.
-    Server(config, Stop().listen()).run()
+    Server(app, config, Stop().listen()).run()

@@ -13,30 +13,40 @@ from workers.adapters.clock import SystemClock
 from workers.adapters.embedding import open_embedder
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
+from workers.adapters.passwords import Passwords
 from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.keys import Keys
+from workers.adapters.postgres.parameters import Parameters
+from workers.adapters.postgres.playing import Playing
 from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.secret import InstallationSecret
+from workers.adapters.postgres.sessions import Sessions
 from workers.adapters.postgres.transitions import Transitions
+from workers.adapters.postgres.users import Users
+from workers.adapters.postgres.views.changes import Changes
 from workers.adapters.postgres.views.conversations import Conversations
 from workers.adapters.postgres.views.costs import Costs
 from workers.adapters.postgres.views.dead_letters import DeadLetters
+from workers.adapters.postgres.views.desk import Desk
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.explain import Explain
 from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.health import Health
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
+from workers.adapters.postgres.views.provisioned import Provisioned
 from workers.adapters.postgres.views.snapshot import Snapshots
+from workers.adapters.postgres.views.spending import Spending
 from workers.adapters.redis.breaker import BreakerStates
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
 from workers.gateway.checkup import Doctor, known_routes
 from workers.gateway.parts import Breakers, Parts, Probe
+from workers.gateway.playing import Playground
 from workers.gateway.second_chance import SecondChance
 from workers.runtime.addresses import database_address, redis_address
 
@@ -100,10 +110,13 @@ def assemble(
     transitions = Transitions(database, settings, courier, settings.instance or "gateway")
     secret = InstallationSecret(database, settings)
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
+    passwords = Passwords()
     return Parts(
         transitions=transitions,
         guard=Guard(keys, settings.gateway, clock.monotonic),
         keys=keys,
+        users=Users(database, settings, passwords),
+        sessions=Sessions(database, settings, passwords, secret),
         provision=Provision(database, embedder),
         rights=Rights(database, settings, courier, settings.instance or "gateway"),
         exports=Exports(snapshots),
@@ -112,6 +125,14 @@ def assemble(
         payments=Payments(snapshots),
         dead_letters=letters,
         second_chance=SecondChance(transitions, letters, courier.put),
+        desk=Desk(snapshots, files.signer, settings.simulator),
+        provisioned=Provisioned(snapshots),
+        spending=Spending(snapshots),
+        parameters=Parameters(database),
+        changes=Changes(database, clock.monotonic),
+        playground=Playground(
+            settings, database, clock, embedder, Playing(database, settings, courier, settings.instance or "gateway")
+        ),
         files=files,
         explain=Explain(snapshots),
         dry_runs=DryRuns(snapshots),

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipelines.llm.plans import is_metered
-from schemas.agent import Kept
+from schemas.agent import Kept, Resume
 from schemas.claims import Claim
 from schemas.ids import ConversationId, JobId, OrgId, RunId
 from schemas.llm import Reservation, SettledCall
@@ -149,7 +149,12 @@ async def close(tx: Transaction, claim: Claim, call: SettledCall | None) -> None
     if call is not None:
         await pay(tx, claim, call)
     else:
-        await tx.run(_FORGET, run=claim.resume.run, fence=claim.fence)
+        await forget(tx, claim.resume)
+
+
+async def forget(tx: Transaction, run: Resume) -> None:
+    """What was set aside under this fence and never asked."""
+    await tx.run(_FORGET, run=run.run, fence=run.fence)
 
 
 async def give_up_hope(tx: Transaction, run: int) -> None:

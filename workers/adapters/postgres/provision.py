@@ -26,11 +26,13 @@ from schemas.resources import (
 )
 from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_VERSION
 from schemas.showcase import AlbumDocument, MediaDocument
+from schemas.users import UserDocument
 from workers.adapters.postgres.acceptable import refuse_unacceptable
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.documents import KNOWN, ChangedMeanwhile, Ready, Shelf
 from workers.adapters.postgres.provision_strategy import apply_strategy
+from workers.adapters.postgres.provision_users import apply_users
 from workers.adapters.postgres.showcase import MeantOtherwise, Showcase, Vectors, meanings
 
 _NEW_ORGANIZATION = text(
@@ -143,6 +145,7 @@ class Provision:
             shelf = Shelf(connection, org, who, self._embedder.name)
             for place, item in of_kind(manifest, KnowledgeDocument).items():
                 results[item.kind, item.name] = await shelf.put(item, ready[item.name], place)
+            results |= await apply_users(connection, org, who, of_kind(manifest, UserDocument))
             return results | await apply_strategy(connection, org, who, manifest)
 
 
@@ -182,7 +185,7 @@ async def _organization(
     if spec is not None:
         made = await connection.scalar(_NEW_ORGANIZATION, {"name": name, "spec": json.dumps(spec)})
         if made is not None:
-            await Batch(connection, made, who).audit("organization.created", name, _changes({}, spec))
+            await Batch(connection, made, who).audit("organization.created", name, changes_of({}, spec))
             return made, Change.CREATED
     row = (await connection.execute(_LOCK_ORGANIZATION, {"name": name})).one_or_none()
     if row is None:
@@ -192,7 +195,7 @@ async def _organization(
     if spec is None or (spec == row.spec and not reopened):
         return row.id, Change.UNCHANGED
     await connection.execute(_CHANGE_ORGANIZATION, {"id": row.id, "spec": json.dumps(spec)})
-    await Batch(connection, row.id, who).audit("organization.updated", name, _changes(row.spec, spec))
+    await Batch(connection, row.id, who).audit("organization.updated", name, changes_of(row.spec, spec))
     return row.id, Change.UPDATED
 
 
@@ -218,7 +221,7 @@ async def _persona(batch: Batch, document: PersonaDocument, persona: int | None,
         await batch.connection.execute(_NEW_PERSONA, values)
     else:
         await batch.connection.execute(_CHANGE_PERSONA, {"id": persona, "spec": json.dumps(spec)})
-    await batch.audit(f"persona.{change}", document.name, _changes(before, spec))
+    await batch.audit(f"persona.{change}", document.name, changes_of(before, spec))
     return change
 
 
@@ -250,7 +253,7 @@ async def _tell_of_the_words(batch: Batch, name: str, spec: Spec, before: Spec) 
         await batch.audit("notice.reworded", name, {"texts": texts, "versions": versions})
 
 
-def _changes(before: Spec, after: Spec) -> Spec:
+def changes_of(before: Spec, after: Spec) -> Spec:
     """Which fields changed; of the agent's parameters also from what to what. Texts and secrets stay out of the log."""
     changed = sorted(key for key in after if after[key] != before.get(key))
     old, new = before.get("agent", {}), after["agent"]

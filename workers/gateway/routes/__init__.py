@@ -19,6 +19,7 @@ from workers.gateway.routes import (
     payments,
     queues,
     rules,
+    users,
 )
 
 ROUTERS = (
@@ -39,6 +40,7 @@ ROUTERS = (
     apply.router,
     documents.router,
     keys.router,
+    users.router,
     health.router,
 )
 

@@ -1,0 +1,127 @@
+"""What 200 held replies with live countdowns cost the gateway: processor time and requests, by one page and by ten.
+
+make bench-console
+"""
+
+import asyncio
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import httpx2
+import psutil
+from sqlalchemy import create_engine, text
+
+from tests import servers
+from tests.simulator import running_simulator
+from tests.stack import ADMIN_KEY, Stack, running_stack
+from tests.upstream import running_receiver
+
+HELD = 200
+SECONDS = 30.0
+FILL = """
+INSERT INTO contacts (org_id, name, display_name, profile) SELECT :org, 'f' || n, 'Contact ' || n, '{}' FROM
+  generate_series(1, :many) AS n;
+INSERT INTO conversations (org_id, persona_id, contact_id, name, inbound_seq, last_position)
+  SELECT :org, :persona, id, name, 1, 3 FROM contacts WHERE org_id = :org;
+INSERT INTO messages (org_id, conversation_id, author, position, seq, text)
+  SELECT :org, c.id, 'contact', p, 1, 'coucou, tu fais quoi ce week-end ? ' || p FROM conversations c,
+    generate_series(1, 3) AS p WHERE c.org_id = :org;
+INSERT INTO jobs (org_id, conversation_id, queue, state, inbound_seq, first_message_at, due_at)
+  SELECT :org, id, 'send', 'held', 1, clock_timestamp(), clock_timestamp() + interval '1 h' + id * interval '1 s'
+  FROM conversations WHERE org_id = :org;
+INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text)
+  SELECT :org, id, conversation_id, o, 'text', 'held', 'Je pars en rando dans le Vercors, tu connais le coin ? ' || o
+  FROM jobs, generate_series(0, 1) AS o WHERE org_id = :org
+"""
+
+
+def fill(stack: Stack) -> str:
+    """`HELD` replies in one organisation; its name."""
+    talk = stack.organization()
+    engine = create_engine(stack.environment["DATABASE_URL"].replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        org = connection.scalar(text("SELECT id FROM organizations WHERE name = :name"), {"name": talk.org})
+        persona = connection.scalar(text("SELECT id FROM personas WHERE org_id = :org"), {"org": org})
+        for statement in FILL.split(";"):
+            connection.execute(text(statement), {"org": org, "persona": persona, "many": HELD})
+    engine.dispose()
+    return talk.org
+
+
+async def watch(stack: Stack, org: str, pages: int, each: float | None) -> tuple[float, int, float]:
+    """Processor share of the gateway, requests of the pages, and seconds to load one; `each`: seconds between two
+    operators' actions, None when nobody does anything."""
+    from playwright.async_api import async_playwright
+
+    gateway = psutil.Process(stack.children["gateway"].pid)
+    async with async_playwright() as playwright:
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = await browser.new_context(locale="en-GB")
+        first = await context.new_page()
+        await first.goto(stack.url + "/console/sign-in")
+        await first.get_by_text("Sign in with a key").click()
+        await first.get_by_label("Key", exact=True).fill(ADMIN_KEY)
+        await first.locator("details").get_by_role("button", name="Sign in").click()
+        if await first.get_by_role("button", name=org, exact=True).count():
+            await first.get_by_role("button", name=org, exact=True).click()
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        opened, took = [first], 0.0
+        for _ in range(pages - 1):
+            opened.append(await context.new_page())
+        for page in opened:
+            began = time.monotonic()
+            await page.goto(stack.url + "/console/")
+            await page.locator("article.reply").nth(HELD - 1).wait_for()
+            took = time.monotonic() - began
+        asked.clear()
+        before, began = gateway.cpu_times(), time.monotonic()
+        await act(stack, org, each)
+        spent, passed = gateway.cpu_times(), time.monotonic() - began
+        await browser.close()
+    share = (spent.user + spent.system - before.user - before.system) / passed
+    return share, len(asked), took
+
+
+async def act(stack: Stack, org: str, each: float | None) -> None:
+    """Somebody holds and releases replies, one after the other, over the API."""
+    headers = {"Authorization": f"Bearer {ADMIN_KEY}", "X-Organization": org}
+    end = time.monotonic() + SECONDS
+    async with httpx2.AsyncClient(base_url=stack.url, headers=headers) as http:
+        jobs = (await http.get("/v1/jobs?state=held&limit=200")).json()["items"]
+        turn = 0
+        while time.monotonic() < end:
+            await asyncio.sleep(each or 1.0)
+            if each is not None:
+                job = jobs[turn // 2 % len(jobs)]["id"]
+                await http.post(f"/v1/jobs/{job}/{('hold', 'release')[turn % 2]}")
+                turn += 1
+
+
+def main() -> None:
+    out = sys.stdout.write
+    with servers.postgres() as postgres, servers.valkey() as redis, running_simulator() as simulator:
+        template = servers.make_template(postgres)
+        with (
+            servers.database(postgres, template) as url,
+            running_receiver() as receiver,
+            running_stack(url, redis, simulator.base_url, receiver) as stack,
+        ):
+            org = fill(stack)
+            out(f"load average {Path('/proc/loadavg').read_text()[:4]}, {HELD} held replies, {SECONDS:.0f} s each\n")
+            out(
+                "| open pages | actions | gateway, part of a core | requests | a page loads in |\n"
+                "|---|---|---|---|---|\n"
+            )
+            for pages, each in ((1, None), (10, None), (1, 1.0), (10, 1.0)):
+                share, asked, took = asyncio.run(watch(stack, org, pages, each))
+                told = "none" if each is None else f"one in {each:.0f} s"
+                out(f"| {pages} | {told} | {share:.1%} | {asked} | {took:.2f} s |\n")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

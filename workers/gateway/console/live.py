@@ -1,0 +1,171 @@
+"""What happens, told to every open page: one look at the database for all of them, one stream for each browser."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from schemas.errors import Unavailable
+from schemas.ids import OrgId
+from schemas.users import Session
+from workers.adapters.postgres.sessions import Sessions
+from workers.adapters.postgres.views.changes import Changed, Changes
+from workers.adapters.postgres.views.desk import Counts, Desk
+from workers.gateway.console.render import HEADERS
+from workers.gateway.console.visits import READS, Visit, cookie_name, open_to
+from workers.runtime.logging import logger
+
+KEEP_ALIVE_SECONDS = 15.0
+GATHER_SECONDS = 0.25
+"""What happens within this is told in one event."""
+
+log = logger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Listener:
+    """One open page. What it has not been told yet is gathered, so a slow browser holds nobody up."""
+
+    org: OrgId | None
+    waiting: Changed = field(default_factory=Changed)
+    counts: Counts | None = None
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def tell(self, changed: Changed, counts: Counts | None) -> None:
+        self.waiting.add(changed)
+        self.counts = counts
+        self.bell.set()
+
+    def take(self) -> tuple[Changed, Counts | None]:
+        told, self.waiting = self.waiting, Changed()
+        self.bell.clear()
+        return told, self.counts
+
+
+class Hub:
+    """Looks while somebody listens, and only then. Belongs to one event loop."""
+
+    def __init__(self, changes: Changes, desk: Desk, look_seconds: float) -> None:
+        self._changes = changes
+        self._desk = desk
+        self._seconds = look_seconds
+        self._listeners: set[Listener] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self.closed = asyncio.Event()
+
+    @contextmanager
+    def listening(self, org: OrgId | None) -> Iterator[Listener]:
+        listener = Listener(org)
+        self._listeners.add(listener)
+        if self._looking is None:
+            self._changes.forget()
+            self._looking = asyncio.create_task(self._look())
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)
+            if not self._listeners and self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
+
+    def close(self) -> None:
+        """Ends every stream: the gateway stops."""
+        self.closed.set()
+        for listener in self._listeners:
+            listener.bell.set()
+
+    async def counts(self, org: OrgId) -> Counts:
+        """Raises `Unavailable`."""
+        return await self._desk.counts(org)
+
+    async def _look(self) -> None:
+        while True:
+            try:
+                await self._tell()
+            except Unavailable:
+                log.warning("console_look_failed")
+            await asyncio.sleep(self._seconds)
+
+    async def _tell(self) -> None:
+        for org, changed in (await self._changes.since()).items():
+            listeners = [listener for listener in self._listeners if listener.org in (org, None)]
+            if not listeners:
+                continue
+            counts = await self._desk.counts(org)
+            for listener in listeners:
+                listener.tell(changed, counts if listener.org == org else None)
+
+
+class Stream:
+    """The events of one browser, until it goes, its session is over, or the gateway stops."""
+
+    def __init__(self, hub: Hub, sessions: Sessions, session: Session, token: str) -> None:
+        self._hub = hub
+        self._sessions = sessions
+        self._session = session
+        self._token = token
+
+    async def events(self) -> AsyncIterator[bytes]:
+        with self._hub.listening(self._session.org) as listener:
+            now, org = self._session.now, self._session.org
+            counts = None if org is None else await self._hub.counts(org)
+            yield _event({"now": round(now.timestamp() * 1000), **_shown(Changed(), counts)})
+            begun = asyncio.get_running_loop().time()
+            while not self._hub.closed.is_set():
+                await _wait(listener.bell)
+                told, counts = listener.take()
+                if not (told.jobs or told.conversations or told.names) and not await self._lives():
+                    return
+                passed = timedelta(seconds=asyncio.get_running_loop().time() - begun)
+                yield _event({"now": round((now + passed).timestamp() * 1000), **_shown(told, counts)})
+                await asyncio.sleep(GATHER_SECONDS)
+
+    async def _lives(self) -> bool:
+        """Asked when nothing happens: whoever was signed out is told nothing more within seconds."""
+        try:
+            found = await self._sessions.find(self._token, active=False)
+        except Unavailable:
+            return True
+        return found is not None and found.org == self._session.org
+
+
+async def _wait(bell: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+            await bell.wait()
+    except TimeoutError:
+        return
+
+
+def _shown(told: Changed, counts: Counts | None) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "jobs": sorted(told.jobs),
+        "conversations": sorted(told.conversations),
+        "names": sorted(told.names),
+    }
+    if counts is not None:
+        shown["counts"] = {"window": counts.window, "attention": counts.attention, "letters": counts.letters}
+    return shown
+
+
+def _event(facts: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(facts)}\n\n".encode()
+
+
+@open_to(*READS, scoped=False)
+async def stream(visit: Visit) -> Response:
+    """Server-sent events: `now` in milliseconds, and what has changed: jobs, conversations, names, counts."""
+    request = visit.request
+    token = request.cookies.get(cookie_name(request), "")
+    events = Stream(request.app.state.hub, visit.parts.sessions, visit.session, token).events()
+    headers = {**HEADERS, "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+
+
+ROUTES = [Route("/live", stream, methods=["GET"])]

@@ -1,0 +1,193 @@
+// What pages do between two answers of the server: count down, hear what has changed, fetch just that, obey keys.
+// There is no word in here: what is shown comes from the server.
+(() => {
+  "use strict";
+  const body = document.body;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  // ---- the server's clock: countdowns agree with it, whatever this machine believes
+  let offset = 0;
+  const agree = (now) => { offset = now - Date.now(); };
+  if (body.dataset.now) agree(Number(body.dataset.now));
+  const shown = (seconds) => seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  const tick = () => {
+    const now = Date.now() + offset;
+    for (const place of all("[data-due]")) {
+      const left = Math.max(0, Math.ceil((Number(place.dataset.due) - now) / 1000));
+      const text = shown(left);
+      if (place.textContent !== text) place.textContent = text;
+      place.classList.toggle("soon", left <= 10);
+    }
+  };
+
+  // ---- what has changed: one stream for the whole page, and one request for all that it names
+  const editing = (row) => row.querySelector("[data-editing], details[open] input:focus, details[open] textarea:focus");
+  const get = async (url) => {
+    const answer = await fetch(url, { headers: { "X-Live": "1" }, credentials: "same-origin" });
+    if (answer.status === 401) { location.href = answer.headers.get("HX-Redirect") || "/console/sign-in"; }
+    if (!answer.ok) throw new Error(String(answer.status));
+    return answer.text();
+  };
+  const parsed = (html) => { const box = document.createElement("template"); box.innerHTML = html; return [...box.content.children]; };
+
+  const place = (list, row) => {
+    const order = (one) => one.dataset.order === "" ? Infinity : Number(one.dataset.order);
+    const next = [...list.children].find((one) => one.dataset.order !== undefined && order(one) > order(row));
+    list.insertBefore(row, next || null);
+  };
+  const late = new Set();
+  const refreshRows = async (jobs) => {
+    const list = document.querySelector("[data-rows]");
+    if (!list || !jobs.length) return;
+    const wanted = jobs.filter((job) => {
+      const row = document.getElementById(job);
+      const busy = row && (editing(row) || row.classList.contains("htmx-request"));
+      if (busy) late.add(job);
+      return !busy && !(row && row.classList.contains("late"));
+    });
+    if (!wanted.length) return;
+    const fresh = new Map(parsed(await get(`${list.dataset.rows}?ids=${wanted.join(",")}`)).map((row) => [row.id, row]));
+    for (const job of wanted) {
+      const old = document.getElementById(job), row = fresh.get(job);
+      if (!row) { if (old && !old.hasAttribute("data-gone")) leave(old); continue; }
+      if (old) { swap(old, row); } else { row.classList.add("fresh"); place(list, row); }
+      window.htmx && htmx.process(row);
+    }
+    tick();
+  };
+  const swap = (old, row) => {
+    const inside = old.contains(document.activeElement);
+    const key = inside && document.activeElement.dataset.key;
+    const told = old.querySelector(":scope > .told[role=alert]");
+    if (told) row.querySelector("header")?.after(told);  // what its operator was told stays until they act
+    old.replaceWith(row);
+    if (inside) (key && row.querySelector(`[data-key="${key}"]`) || row).focus({ preventScroll: true });
+  };
+  const leave = (row) => {
+    const inside = row.contains(document.activeElement), next = row.nextElementSibling || row.previousElementSibling;
+    row.remove();
+    if (inside && next) next.focus({ preventScroll: true });
+  };
+
+  const parts = new Map();
+  const refreshPart = (part) => {
+    const state = parts.get(part) || { busy: false, again: false };
+    parts.set(part, state);
+    if (editing(part) || part.querySelector("[data-told], form.htmx-request, details[open] form, textarea:focus, input:focus, details.again[open]")) return;
+    if (state.busy) { state.again = true; return; }
+    state.busy = true;
+    const playing = all("audio", part).some((sound) => !sound.paused);
+    const done = () => setTimeout(() => { state.busy = false; if (state.again) { state.again = false; refreshPart(part); } }, 700);
+    if (playing) { done(); return; }
+    get(part.dataset.part).then((html) => {
+      const inside = part.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : null;
+      part.innerHTML = html;
+      window.htmx && htmx.process(part);
+      if (inside) document.getElementById(inside)?.focus({ preventScroll: true });
+      tick();
+    }).catch(() => {}).finally(done);
+  };
+  const count = (counts) => {
+    for (const badge of all("[data-count]")) {
+      const n = counts[badge.dataset.count];
+      badge.hidden = !n;
+      badge.textContent = n || "";
+    }
+  };
+  const heard = (told) => {
+    if (told.now) agree(told.now);
+    if (told.counts) count(told.counts);
+    if (!told.jobs || !(told.jobs.length || told.conversations.length || told.names.length)) return;
+    refreshRows(told.jobs).catch(() => {});
+    for (const part of all("[data-part]:not([data-every])")) {
+      if (!part.dataset.conversation || told.conversations.includes(Number(part.dataset.conversation)) || told.names.includes(part.dataset.name)) refreshPart(part);
+    }
+  };
+
+  let stream = null, wasLost = false;
+  const listen = () => {
+    if (stream || !body.dataset.live || document.hidden) return;
+    stream = new EventSource(body.dataset.live);
+    stream.onopen = () => {
+      body.classList.add("is-live");
+      body.classList.remove("is-lost");
+      if (wasLost) everything();
+      wasLost = false;
+    };
+    stream.onmessage = (event) => heard(JSON.parse(event.data));
+    stream.onerror = () => {
+      body.classList.remove("is-live");
+      body.classList.add("is-lost");
+      wasLost = true;
+      if (stream && stream.readyState === EventSource.CLOSED) { stream = null; setTimeout(listen, 3000); }
+    };
+  };
+  const everything = () => {
+    const list = document.querySelector("[data-rows]");
+    if (list) { location.reload(); return; }
+    for (const part of all("[data-part]")) refreshPart(part);
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) { stream?.close(); stream = null; wasLost = true; } else { listen(); }
+  });
+  addEventListener("pagehide", () => { stream?.close(); stream = null; });
+
+  // ---- keys: j and k walk the rows, the others press what the row offers
+  const rows = () => all("[data-row]");
+  const current = () => document.activeElement?.closest?.("[data-row]");
+  const walk = (step) => {
+    const list = rows(), at = list.indexOf(current());
+    const next = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : Math.min(Math.max(at + step, 0), list.length - 1)];
+    next?.focus();
+    next?.scrollIntoView({ block: "nearest" });
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.matches("input, textarea, select");
+    if (event.key === "Escape") {
+      const form = event.target.closest("[data-editing]");
+      if (form) form.querySelector("[data-restore]").click();
+      for (const open of all("details[open].again, details[open].me")) open.open = false;
+      return;
+    }
+    if (typing || document.querySelector("dialog[open]")) return;
+    if (event.key === "j" || event.key === "k") { walk(event.key === "j" ? 1 : -1); event.preventDefault(); return; }
+    if (event.key === "?") { document.getElementById("help")?.showModal(); event.preventDefault(); return; }
+    const within = current() || (document.querySelector("[data-rows]") ? null : document);
+    const button = within?.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (button) { button.click(); event.preventDefault(); }
+  });
+
+  document.addEventListener("click", (event) => {
+    const on = (selector) => event.target.closest(selector);
+    if (on("[data-help]")) document.getElementById("help").showModal();
+    if (on("[data-remove]")) { const row = on("[data-row]"); leave(row); refreshRows([row.id]).catch(() => {}); }
+    if (on("[data-restore]")) restore(on("[data-row]"));
+    for (const open of all("details[open].again, details[open].me")) if (!open.contains(event.target)) open.open = false;
+  });
+  const restore = async (row) => {
+    const [fresh] = parsed(await get(`/console/window/rows?ids=${row.dataset.job}`));
+    if (fresh) { row.replaceWith(fresh); window.htmx && htmx.process(fresh); fresh.focus({ preventScroll: true }); tick(); } else { row.remove(); }
+  };
+  document.addEventListener("submit", (event) => event.target.closest("[data-busy]")?.classList.add("busy"));
+  document.addEventListener("animationend", (event) => {
+    if (event.animationName === "leave") leave(event.target.closest("[data-gone]"));
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    tick();
+    const field = document.querySelector("[data-editing] textarea");
+    if (field && event.detail.requestConfig?.verb === "get") { field.focus(); field.setSelectionRange(field.value.length, field.value.length); }
+    if (late.size && !document.querySelector("[data-editing]")) { const jobs = [...late]; late.clear(); refreshRows(jobs).catch(() => {}); }
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const row = event.detail.target?.id && document.getElementById(event.detail.target.id);
+    if (row?.matches?.("[data-row]") && document.activeElement === body) row.focus({ preventScroll: true });
+    for (const toast of all(".toast:not([data-seen])")) { toast.dataset.seen = "1"; setTimeout(() => toast.remove(), 8000); }
+  });
+  document.addEventListener("htmx:sendError", () => body.classList.add("is-lost"));
+
+  for (const part of all("[data-part][data-every]")) setInterval(() => { if (!document.hidden) refreshPart(part); }, Number(part.dataset.every) * 1000);
+  setInterval(tick, 500);
+  tick();
+  listen();
+})();

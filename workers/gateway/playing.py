@@ -1,0 +1,70 @@
+"""A persona to talk to without sending anything: the pipeline of the workers, on a conversation that exists nowhere."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.ports import Clock, Embedder
+from schemas.decisions import Decision
+from schemas.errors import AppError, Code
+from schemas.ids import OrgId
+from schemas.jobs import Queue
+from schemas.settings import Settings, SettingsRefused
+from workers.adapters.postgres.catalogue import StoredCatalogue
+from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.memory import StoredMemory
+from workers.adapters.postgres.playing import Playing, Said
+from workers.adapters.postgres.shop import StoredShop
+from workers.bootstrap import Replies, replies_for
+
+AT_ONCE = 2
+"""Runs of this gateway. It has other things to do."""
+
+
+class NoModelHere(AppError):
+    """This gateway has no model to ask: its process was started without the provider's key."""
+
+    code, http_status = Code.UNAVAILABLE, 503
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    decision: Decision
+    trace: Sequence[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Playground:
+    settings: Settings
+    database: Database
+    clock: Clock
+    embedder: Embedder
+    playing: Playing
+    _replies: Replies | None = None
+    _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    async def answer(self, org: OrgId, persona: str, said: Sequence[Said], who: str) -> Played:
+        """What the persona would say now. Raises NotFound, NoModelHere, Unavailable."""
+        replies = await self._ready()
+        case = await self.playing.case(org, persona, said)
+        run = self.playing.run(case, who)
+        async with self._turn:
+            await self.playing.begin(run)
+            decision = await replies.run(case, run.resume, run.keep)
+            await run.end(getattr(decision, "call", None))
+        items = [*(item for step in run.steps for item in step.trace), *getattr(decision, "trace", ())]
+        return Played(decision, [item.shown() for item in items])
+
+    async def _ready(self) -> Replies:
+        if self._replies is None:
+            memory, shop = StoredMemory(self.database, self.embedder), StoredShop(self.database)
+            catalogue = StoredCatalogue(self.database, self.embedder)
+            try:
+                # Loading the providers' libraries takes a second or two: beside the event loop.
+                self._replies = await asyncio.to_thread(
+                    replies_for, self.settings, self.clock, (Queue.REPLY,), None, memory, catalogue, shop
+                )
+            except SettingsRefused:
+                raise NoModelHere("no model can be asked from this gateway") from None
+        return self._replies
