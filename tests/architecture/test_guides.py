@@ -127,8 +127,7 @@ def _posted(url: str, delivery: str, text: str, audio: dict[str, str] | None, *,
 
 def test_every_command_of_the_readme_exists() -> None:
     known = commands()
-    told = re.findall(
-        r"\breplique ((?:jobs|keys|rules) [a-z-]+|[a-z]+)", "\n".join([*blocks("sh"), *re.findall("`.*?`", README)])
-    )
+    text = "\n".join([*blocks("sh"), *re.findall("`.*?`", README)])
+    told = re.findall(r"\breplique ((?:jobs|keys|rules|users) [a-z-]+|[a-z]+)", text)
     assert {line for line in told if line not in known} == set()
     assert len(told) > 10
