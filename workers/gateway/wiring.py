@@ -78,7 +78,9 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             courier, probe = hints, redis.look
         embedder = BuiltInEmbedder()
         stack.callback(embedder.close)
-        yield assemble(settings, database, courier, probe, SystemClock(), embedder)
+        parts = assemble(settings, database, courier, probe, SystemClock(), embedder)
+        stack.push_async_callback(parts.playground.close)
+        yield parts
 
 
 def assemble(

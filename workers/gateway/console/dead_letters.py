@@ -4,7 +4,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from schemas.access import Role
-from schemas.errors import AppError, Conflict
+from schemas.errors import AppError, Conflict, TooLate
 from schemas.ids import DeadLetterId, JobId, number_of
 from workers.gateway.console.refusals import told_in_place
 from workers.gateway.console.visits import HOME, Visit, open_to
@@ -30,7 +30,7 @@ async def retry(visit: Visit) -> Response:
     letter = await visit.parts.dead_letters.one(visit.session.org, DeadLetterId(visit.number("dead")))
     try:
         if letter.state != "open":
-            raise Conflict("it was dealt with already", state=letter.state)
+            raise TooLate(letter.state)
         number = number_of("job", letter.job or "")
         if number is None:
             raise Conflict("there is no job to run again")
