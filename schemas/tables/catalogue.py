@@ -65,6 +65,7 @@ class MediaRow(Table):
             "price",
             postgresql_where=sql("deleted_at IS NULL AND consent IS NOT NULL"),
         ),
+        Index("media_items_persona", "persona_id", "name", postgresql_where=sql("deleted_at IS NULL")),
         Index("media_items_album", "album_id"),
     )
 

@@ -40,9 +40,13 @@ from workers.adapters.postgres.paces import Paces
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.shop import StoredShop
 from workers.adapters.postgres.totals import Totals
+from workers.adapters.postgres.views.changes import Changes
 from workers.adapters.postgres.views.costs import Costs
+from workers.adapters.postgres.views.desk import MOST, Desk
 from workers.adapters.postgres.views.dry_run import DryRuns
 from workers.adapters.postgres.views.export import Exports
+from workers.adapters.postgres.views.jobs import Sign
+from workers.adapters.postgres.views.provisioned import Provisioned
 from workers.adapters.postgres.views.snapshot import Snapshots
 
 GROWN = 100_000
@@ -238,6 +242,25 @@ async def everything_that_is_tried(storage: Storage) -> None:
         assert past
 
 
+async def everything_that_is_watched(storage: Storage) -> None:
+    """What the pages of the console read, again and again."""
+
+    async def sign() -> Sign:
+        return str
+
+    snapshots, org = Snapshots(storage.database), storage.org
+    desk, changes = Desk(snapshots, sign), Changes(storage.database, lambda: 0.0)
+    assert len(await desk.window(org)) == MOST
+    await desk.some(org, ["job_9", "job_19"])
+    await desk.one(org, JobId(9))
+    await desk.attention(org)
+    assert (await desk.counts(org)).window > MOST
+    await changes.since()
+    await changes.since()
+    await Provisioned(snapshots).media(org, "maya", "", 60)
+    await Provisioned(snapshots).changes(org, "maya")
+
+
 async def everything_about_media(storage: Storage) -> None:
     """Looked for, sent, refused."""
     await storage.say("m-9", conversation="f6", contact={"id": "f6"})
@@ -402,6 +425,7 @@ async def test_no_hot_statement_reads_a_big_table_from_end_to_end(database_url: 
             await everything_erased(storage)
             await everything_summed_up(storage)
             await a_day_of_costs(storage)
+            await everything_that_is_watched(storage)
 
         ours = {
             statement: bound

@@ -5,18 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.ports import Clock, Embedder
+from pipelines.autoreply.pipeline import ReplyPipeline
+from pipelines.ports import ChatModel, Clock, Embedder
 from schemas.decisions import Decision
 from schemas.errors import AppError, Code
 from schemas.ids import OrgId
-from schemas.jobs import Queue
 from schemas.settings import Settings, SettingsRefused
 from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.playing import Playing, Said
 from workers.adapters.postgres.shop import StoredShop
-from workers.bootstrap import Replies, replies_for
 
 AT_ONCE = 2
 """Runs of this gateway. It has other things to do."""
@@ -41,7 +40,8 @@ class Playground:
     clock: Clock
     embedder: Embedder
     playing: Playing
-    _replies: Replies | None = None
+    _replies: ReplyPipeline | None = None
+    _models: Sequence[ChatModel] = ()
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def answer(self, org: OrgId, persona: str, said: Sequence[Said], who: str) -> Played:
@@ -56,15 +56,28 @@ class Playground:
         items = [*(item for step in run.steps for item in step.trace), *getattr(decision, "trace", ())]
         return Played(decision, [item.shown() for item in items])
 
-    async def _ready(self) -> Replies:
+    async def close(self) -> None:
+        for model in self._models:
+            if (close := getattr(model, "close", None)) is not None:
+                await close()
+
+    async def _ready(self) -> ReplyPipeline:
         if self._replies is None:
-            memory, shop = StoredMemory(self.database, self.embedder), StoredShop(self.database)
-            catalogue = StoredCatalogue(self.database, self.embedder)
             try:
                 # Loading the providers' libraries takes a second or two: beside the event loop.
-                self._replies = await asyncio.to_thread(
-                    replies_for, self.settings, self.clock, (Queue.REPLY,), None, memory, catalogue, shop
-                )
+                self._replies = await asyncio.to_thread(self._build)
             except SettingsRefused:
                 raise NoModelHere("no model can be asked from this gateway") from None
+            self._models = tuple(self._replies.models.values())
         return self._replies
+
+    def _build(self) -> ReplyPipeline:
+        """Raises SettingsRefused when there is no model to ask."""
+        from workers.adapters.llm import build  # noqa: PLC0415
+
+        llm = build(self.settings, self.clock)
+        memory, shop = StoredMemory(self.database, self.embedder), StoredShop(self.database)
+        catalogue = StoredCatalogue(self.database, self.embedder)
+        return ReplyPipeline(
+            self.clock, llm.models, llm.prices, self.settings, memory=memory, catalogue=catalogue, shop=shop
+        )

@@ -93,7 +93,9 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             stack.push_async_callback(states.close)
             courier, probe, breakers = hints, redis.look, states.look
         embedder = await stack.enter_async_context(open_embedder(settings, SystemClock(), database))
-        yield assemble(settings, database, courier, probe, SystemClock(), embedder, breakers)
+        parts = assemble(settings, database, courier, probe, SystemClock(), embedder, breakers)
+        stack.push_async_callback(parts.playground.close)
+        yield parts
 
 
 def assemble(

@@ -80,3 +80,6 @@ def upgrade() -> None:
     op.create_index(op.f("sign_in_failures_subject_at"), "sign_in_failures", ["subject", "at"])
     op.create_index(op.f("sign_in_failures_at"), "sign_in_failures", ["at"])
     op.create_index("jobs_window", "jobs", ["org_id", "id"], postgresql_where=sa.text("state IN ('held', 'sending')"))
+    op.create_index(
+        "media_items_persona", "media_items", ["persona_id", "name"], postgresql_where=sa.text("deleted_at IS NULL")
+    )

@@ -38,6 +38,7 @@ def _welcome(found: Installation, terminal: Terminal) -> None:
     own = ", ".join(found.own_servers) or "none of its own: DATABASE_URL and REDIS_URL are used"
     rows = [
         ("API", f"{found.connection.url}   (described at /openapi.json, metrics at /metrics)"),
+        ("console", f"{found.connection.url}/console   (sign in with the key; `replique users add` lets people in)"),
         ("key", f"{found.connection.key}   (admin; kept in {found.folder.path}/connection.json)"),
         ("servers", own),
         ("logs", str(found.folder.logs)),

@@ -5,20 +5,19 @@ from starlette.routing import Route
 
 from schemas.access import Role
 from workers.adapters.postgres.views.desk import MOST
-from workers.gateway.console.render import respond
 from workers.gateway.console.visits import Visit, open_to
 
 
 @open_to(Role.OPERATOR)
 async def attention(visit: Visit) -> Response:
     items = await visit.parts.desk.attention(visit.org)
-    return visit.page("attention.html", page="attention", items=items, most=MOST)
+    return await visit.long_page("attention.html", page="attention", items=items, most=MOST)
 
 
 @open_to(Role.OPERATOR)
 async def attention_list(visit: Visit) -> Response:
     items = await visit.parts.desk.attention(visit.org)
-    return respond(visit.render("attention_list.html", items=items, most=MOST))
+    return await visit.long_page("attention_list.html", items=items, most=MOST)
 
 
 ROUTES = [

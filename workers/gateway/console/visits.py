@@ -1,5 +1,6 @@
 """One request of a browser: who is signed in, what they may do, and whether the form is ours."""
 
+import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -97,6 +98,10 @@ class Visit:
 
     def page(self, template: str, status: int = 200, **facts: Any) -> HTMLResponse:
         return respond(self.render(template, **facts), status)
+
+    async def long_page(self, template: str, **facts: Any) -> HTMLResponse:
+        """A page of hundreds of rows, made beside the event loop: messages are taken meanwhile."""
+        return respond(await asyncio.to_thread(self.render, template, **facts))
 
     def back(self, path: str) -> Response:
         """To where the browser goes after a form: by htmx when it posted it, else by a redirect."""

@@ -15,7 +15,7 @@ _MOST_AT_ONCE = 200
 @open_to(Role.OPERATOR)
 async def window(visit: Visit) -> Response:
     held = await visit.parts.desk.window(visit.org)
-    return visit.page("window.html", page="window", held=held, most=MOST)
+    return await visit.long_page("window.html", page="window", held=held, most=MOST)
 
 
 @open_to(Role.OPERATOR)
@@ -23,7 +23,7 @@ async def rows(visit: Visit) -> Response:
     """Those of the jobs named in `ids` that are in the window now, as rows: what a page fetches when they changed."""
     wanted = visit.request.query_params.get("ids", "").split(",")[:_MOST_AT_ONCE]
     held = await visit.parts.desk.some(visit.org, wanted)
-    return respond("".join(visit.render("row.html", item=item, told=None) for item in held))
+    return await visit.long_page("rows.html", held=held)
 
 
 @open_to(Role.OPERATOR)

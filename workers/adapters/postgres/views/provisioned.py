@@ -23,8 +23,9 @@ _RULES = text(
 )
 _MEDIA = text(
     "SELECT m.name, m.type, m.url, m.price, m.currency, m.description, m.tags, m.consent IS NOT NULL AS consented, "
-    "a.name AS album FROM personas p JOIN media_items m ON m.persona_id = p.id LEFT JOIN albums a ON a.id = m.album_id "
-    "WHERE p.org_id = :org AND p.name = :persona AND m.deleted_at IS NULL AND m.name > :after "
+    "a.name AS album FROM media_items m LEFT JOIN albums a ON a.id = m.album_id WHERE m.org_id = :org "
+    "AND m.persona_id = (SELECT id FROM personas WHERE org_id = :org AND name = :persona) "
+    "AND m.deleted_at IS NULL AND m.name > :after "
     "ORDER BY m.name LIMIT :limit"
 )
 _AUDIT = text(

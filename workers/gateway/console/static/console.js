@@ -187,6 +187,7 @@
   document.addEventListener("htmx:sendError", () => body.classList.add("is-lost"));
 
   for (const part of all("[data-part][data-every]")) setInterval(() => { if (!document.hidden) refreshPart(part); }, Number(part.dataset.every) * 1000);
+  document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   setInterval(tick, 500);
   tick();
   listen();
