@@ -104,7 +104,7 @@ async def test_another_models_turn_replaces_what_was_set_aside(database_url: str
         assert await spending(storage) == Decimal("0.003")
 
         await keep(claim, a_step(claim), None)
-        await keep(claim, None, first)
+        await keep(claim, None, replace(first, cost_usd=Decimal("0.002")))
         (row,) = await storage.rows("SELECT state, cost_usd FROM ledger")
         assert tuple(row.values()) == ("settled", PAID), "what is settled stays"
 
