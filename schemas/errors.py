@@ -218,6 +218,8 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
     CUT = "cut"
     CONTEXT_OVERFLOW = "context_overflow"
+    MODEL_GONE = "model_gone"
+    """The provider has no model of that name (any more), or not for this account."""
     PERMANENT = "permanent"
     DEADLINE = "deadline"
 

@@ -115,3 +115,5 @@ class Checkup:
     """Names of settings that are set and that nothing reads yet."""
     unpriced: Sequence[str] = ()
     """Models of the routes whose price nobody knows."""
+    down: Sequence[str] = ()
+    """Models that kept failing, and whose breaker is not closed."""

@@ -32,6 +32,8 @@ class Lesson:
     language: str
     heard: tuple[Heard, ...]
     known: tuple[str, ...] = ()
+    tries: int = 0
+    """How often it failed in a row."""
 
     @property
     def org(self) -> OrgId:

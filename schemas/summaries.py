@@ -28,6 +28,8 @@ class Folding:
     read_at: datetime
     known: str | None = None
     before: int = 0
+    tries: int = 0
+    """How often it failed in a row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,9 @@ def replies_for(
     )
 
 
-def chores_for(settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder) -> tuple[Learns, Sums]:
+def chores_for(
+    settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder, breaker: Breaker
+) -> tuple[Learns, Sums]:
     """Raises SettingsRefused as `replies_for` does."""
     if Queue.BACKGROUND not in queues:
         return NoLearning(), NoSumming()
@@ -202,8 +204,8 @@ def chores_for(settings: Settings, clock: Clock, queues: Collection[Queue], embe
     llm = build(settings, clock)
     routes = Routes(routes_of(settings), frozenset(llm.models))
     return (
-        Learning(clock, llm.models, llm.prices, routes, embedder, settings),
-        Summing(clock, llm.models, llm.prices, routes, settings),
+        Learning(clock, llm.models, llm.prices, routes, embedder, settings, breaker),
+        Summing(clock, llm.models, llm.prices, routes, settings, breaker),
     )
 
 
@@ -272,7 +274,7 @@ async def build_app(
         embedder = await stack.enter_async_context(open_embedder(settings, clock, database))
         memory, catalogue = StoredMemory(database, embedder), StoredCatalogue(database, embedder)
         replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database), breaker)
-        learning, summing = chores_for(settings, clock, queues, embedder)
+        learning, summing = chores_for(settings, clock, queues, embedder, breaker)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)

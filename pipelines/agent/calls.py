@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.agent import steps
 from pipelines.agent.trace import Trace
 from pipelines.llm import pricing
-from pipelines.llm.breaker import OUTAGES, ClosedBreaker
+from pipelines.llm.breaker import ALL_DOWN, OUTAGES, ClosedBreaker
 from pipelines.llm.models import Route
 from pipelines.llm.pricing import Purse
 from pipelines.ports import Breaker, ChatModel, Clock, Gate, Keep
@@ -31,9 +31,6 @@ MakeRequest = Callable[[CallId, Sequence[Block]], ModelRequest]
 
 NextTask = Callable[[ModelAnswer], Task | None]
 """The task of the call that probably follows an answer; None when none does."""
-
-
-ALL_DOWN = "every model of the route failed a moment ago: none is asked now"
 
 
 class CallFailed(Exception):
@@ -121,6 +118,7 @@ class Calls:
         self._tries = resume.tries
         self._down: set[Model] = set()
         self._answered_by = {step.task: steps.decode(step.content).answer.model for step in resume.steps}
+        self._routes: dict[Task, Route] = {}
         self._reserved: Reservation | None = None
         trace.muted = bool(self._saved)
 
@@ -132,6 +130,10 @@ class Calls:
                 return {block.tool_use_id: block for block in blocks if isinstance(block, ToolResult)}
         return {}
 
+    def expect(self, task: Task, route: Route) -> None:
+        """Whom a task will ask, known before it first does: money for its call is set aside for that model."""
+        self._routes[task] = route
+
     async def ask(
         self, task: Task, route: Route, sent: Sequence[Block], make: MakeRequest, follows: NextTask
     ) -> steps.Exchange:
@@ -140,6 +142,7 @@ class Calls:
         Between two answers every tool call has its result: only there another member of the route stands in.
         Raises CallFailed, BudgetSpent, RunTakenAway."""
         self._trace.n += 1
+        self.expect(task, route)
         if (saved := self._next_saved(task)) is not None:
             return saved
         left = list(self._members(task, route))
@@ -191,7 +194,8 @@ class Calls:
             await self._doors.breaker.failed(model)
         if not left:
             return False
-        if self._tries < self._doors.retries and model is not None and await self._doors.breaker.admits(model):
+        waits = failed.failure.kind is not FailureKind.MODEL_GONE and self._tries < self._doors.retries
+        if waits and model is not None and await self._doors.breaker.admits(model):
             return False
         if model is not None:
             self._down.add(model)
@@ -232,9 +236,10 @@ class Calls:
     async def _reserve(
         self, call: CallId, task: Task, model: Model, request: ModelRequest, failed: CallFailed | None
     ) -> Reservation:
-        """Set aside before the first call of a claim; later ones were, in the statement that saved the one before."""
-        if self._reserved is not None and self._reserved.call == call:
-            return self._reserved
+        """Set aside before the first call of a claim; later ones were, in the statement that saved the one before,
+        unless it is another model's turn by now."""
+        if (held := self._reserved) is not None and (held.call, held.model) == (call, model):
+            return held
         reservation = self._purse.reserve(call, task, model, pricing.estimate(request))
         kept = await self._keep(None, reservation, failed.settled if failed else None)
         if kept.over_budget:
@@ -280,4 +285,5 @@ class Calls:
         if task is None:
             return None
         call = call_id(self._resume.run, self._trace.n + 1, self._resume.fence)
-        return self._purse.reserve(call, task, answer.model, pricing.after(answer))
+        members = self._members(task, self._routes.get(task, ()))
+        return self._purse.reserve(call, task, members[0] if members else answer.model, pricing.after(answer))

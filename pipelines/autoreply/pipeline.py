@@ -119,6 +119,7 @@ class ReplyPipeline:
         writer = write(case, draft, calls, timer, limits, trace, strategy)
         caching = self.settings.prompt_caching_enabled
         route = self._route(Task.REVIEW, case)
+        calls.expect(Task.REVIEW, route)
         reviewer = Reviewer(
             case,
             route,

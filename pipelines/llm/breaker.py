@@ -19,9 +19,13 @@ OUTAGES = frozenset(
         FailureKind.CUT,
         # No waiting of ours lifts a limit on the month's money, and another provider has its own.
         FailureKind.SPEND_CAP,
+        # A name that is gone stays gone until people write another one into the route.
+        FailureKind.MODEL_GONE,
     }
 )
 """Failures that say something of the provider. A rate limit is none: it has a date, and its own gate."""
+
+ALL_DOWN = "every model of the route failed a moment ago: none is asked now"
 
 WINDOW_SECONDS = 60.0
 """Failures further apart are not a row."""

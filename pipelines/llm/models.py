@@ -126,8 +126,12 @@ class Routes:
 
     def pick(self, task: Task, overrides: Mapping[str, str] | None = None) -> Model:
         """The first callable member of the first route, for who asks on nobody's behalf. Raises NoModel."""
+        return self.way(task, overrides)[0]
+
+    def way(self, task: Task, overrides: Mapping[str, str] | None = None) -> Route:
+        """The callable members of the first route. Raises NoModel."""
         own = self.callable_members(own_choice(task, overrides or {})[:1])
-        return (own or self.members(task, self.routes.get(task, ())[:1]))[0]
+        return own or self.members(task, self.routes.get(task, ())[:1])
 
     def members(self, task: Task, choice: Choice) -> Route:
         """As `callable_members`; raises NoModel when there is none."""

@@ -6,17 +6,18 @@ Only the contact's own words are read: what we wrote is no source, or a guess of
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pipelines.llm.breaker import ALL_DOWN, OUTAGES, ClosedBreaker
 from pipelines.llm.history import USER
-from pipelines.llm.models import NoModel, Routes
+from pipelines.llm.models import NoModel, Route, Routes
 from pipelines.llm.pricing import Purse, estimate, over_budget
 from pipelines.memory.documents import prepared
 from pipelines.memory.external import Source, neutralised, wrapped
-from pipelines.ports import ChatModel, Clock, Embedder, PriceTable
+from pipelines.ports import Breaker, ChatModel, Clock, Embedder, PriceTable
 from pipelines.text import fold, storable
 from schemas.agent import Kept
 from schemas.errors import FailureKind, ModelFailure, Unavailable
@@ -96,13 +97,16 @@ class Learning:
     routes: Routes
     embedder: Embedder
     settings: Settings
+    breaker: Breaker = field(default_factory=ClosedBreaker)
 
     async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt:
         """Never raises for what a model does. `reserve` sets money aside before it is asked."""
         try:
-            model = self.routes.pick(Task.AUXILIARY, lesson.organization.models)
+            route = self.routes.way(Task.AUXILIARY, lesson.organization.models)
         except NoModel as missing:
             return NotLearnt(str(missing))
+        if (model := await first_well(route, lesson.tries, self.breaker)) is None:
+            return NotLearnt(ALL_DOWN)
         purse = Purse(self.prices, MAX_TOKENS)
         request = _request(lesson, model)
         held = purse.reserve(request.call, request.task, model, estimate(request))
@@ -112,7 +116,8 @@ class Learning:
         try:
             answer = await self.models[model.provider].ask(request, began + self.settings.llm.timeout_seconds)
         except ModelFailure as failure:
-            return failed_call(failure, held, round((self.clock.monotonic() - began) * 1000))
+            return await failed_call(failure, held, round((self.clock.monotonic() - began) * 1000), self.breaker)
+        await self.breaker.answered(model)
         settled = purse.settle(request.call, request.task, answer)
         said = _read(answer, lesson.heard)
         if said is None:
@@ -179,8 +184,20 @@ def _may_be_kept(fact: str) -> bool:
     return 0 < len(fact) <= LONGEST_FACT and not _UNWANTED.search(fact) and neutralised(fact) == fact
 
 
-def failed_call(failure: ModelFailure, held: Reservation, milliseconds: int) -> NotLearnt:
+async def first_well(route: Route, tries: int, breaker: Breaker) -> Model | None:
+    """Whom a chore asks: the first of its route, or, after each try that failed, the next; none that is known to be
+    down. None: all are."""
+    start = tries % len(route)
+    for model in (*route[start:], *route[:start]):
+        if await breaker.admits(model):
+            return model
+    return None
+
+
+async def failed_call(failure: ModelFailure, held: Reservation, milliseconds: int, breaker: Breaker) -> NotLearnt:
     """A chore's call that the model did not answer."""
+    if failure.kind in OUTAGES:
+        await breaker.failed(held.model)
     unknown = failure.kind.cost_unknown
     call = SettledCall(
         call=held.call,

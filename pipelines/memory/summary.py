@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pipelines.llm.breaker import ALL_DOWN, ClosedBreaker
 from pipelines.llm.history import USER
 from pipelines.llm.models import NoModel, Routes
 from pipelines.llm.pricing import Purse, estimate, over_budget
 from pipelines.memory.external import Source, neutralised, wrapped
-from pipelines.memory.learning import WHEN_SPENT, call_of, failed_call
+from pipelines.memory.learning import WHEN_SPENT, call_of, failed_call, first_well
 from pipelines.memory.window import shortened
-from pipelines.ports import ChatModel, Clock, PriceTable
+from pipelines.ports import Breaker, ChatModel, Clock, PriceTable
 from pipelines.text import is_blank, storable
 from schemas.agent import Kept
 from schemas.conversation import Author
@@ -55,13 +56,16 @@ class Summing:
     prices: PriceTable
     routes: Routes
     settings: Settings
+    breaker: Breaker = field(default_factory=ClosedBreaker)
 
     async def run(self, folding: Folding, reserve: Reserve) -> Summed | NotLearnt:
         """Never raises for what a model does. `reserve` sets money aside before it is asked."""
         try:
-            model = self.routes.pick(Task.AUXILIARY, folding.organization.models)
+            route = self.routes.way(Task.AUXILIARY, folding.organization.models)
         except NoModel as missing:
             return NotLearnt(str(missing))
+        if (model := await first_well(route, folding.tries, self.breaker)) is None:
+            return NotLearnt(ALL_DOWN)
         purse = Purse(self.prices, MAX_TOKENS)
         request = _request(folding, model)
         held = purse.reserve(request.call, request.task, model, estimate(request))
@@ -71,7 +75,8 @@ class Summing:
         try:
             answer = await self.models[model.provider].ask(request, began + self.settings.llm.timeout_seconds)
         except ModelFailure as failure:
-            return failed_call(failure, held, round((self.clock.monotonic() - began) * 1000))
+            return await failed_call(failure, held, round((self.clock.monotonic() - began) * 1000), self.breaker)
+        await self.breaker.answered(model)
         settled = purse.settle(request.call, request.task, answer)
         text = _kept(answer.text)
         if answer.stop is Stop.REFUSED or is_blank(text):

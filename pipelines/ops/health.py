@@ -141,6 +141,10 @@ def _models(checkup: Checkup) -> Iterator[Finding]:
     if checkup.left_out:
         sentence = f"left out of their routes, because their provider has no key: {', '.join(checkup.left_out)}"
         yield _warn("models", sentence, "set the provider's key, or take them off the routes")
+    if checkup.down:
+        sentence = f"left alone, because their calls fail: {', '.join(checkup.down)}; the next of their routes answer"
+        to_do = "wait while the provider is down; a name that it does not know any more is to be changed in the route"
+        yield _warn("models down", sentence, to_do)
     if checkup.unpriced:
         sentence = f"no price is known: {', '.join(checkup.unpriced)}; their calls are in no sum of money and no budget"
         yield _warn("prices", sentence, "update genai-prices, or take them off the routes")

@@ -15,7 +15,7 @@ from schemas.errors import Code
 from schemas.groups import FxSettings
 from schemas.ids import call_id
 from schemas.jobs import AutoReply
-from schemas.llm import Reservation, SettledCall, Task
+from schemas.llm import Model, Reservation, SettledCall, Task
 from schemas.settings import Settings
 from tests.builders_storage import MODEL, Storage, a_call, a_reply, a_reservation, a_step, a_storage
 
@@ -86,6 +86,27 @@ async def test_sixteen_at_once_never_spend_more_than_the_month_has(database_url:
         assert found.count(Kept.FRESH) == 10
         assert found.count(Kept.OVER_MONTH) == 22
         assert await spending(storage) == 10 * HELD
+
+
+async def test_another_models_turn_replaces_what_was_set_aside(database_url: str) -> None:
+    """A month with room for exactly one call: what the first would have cost is free for the second."""
+    async with with_budgets(database_url, per_month="0.004") as storage:
+        await storage.say()
+        claim = await storage.claim()
+        keep, first = storage.transitions.save_step, a_reservation(claim)
+        other = Model("openai", "gpt-6-luna")
+        found = [await keep(claim, None, first)]
+        found.append(await keep(claim, None, replace(first, model=other, cost_usd=Decimal("0.003"))))
+
+        assert found == [Kept.FRESH, Kept.FRESH]
+        (row,) = await storage.rows("SELECT state, model, reserved_usd FROM ledger")
+        assert tuple(row.values()) == ("reserved", "gpt-6-luna", Decimal("0.003"))
+        assert await spending(storage) == Decimal("0.003")
+
+        await keep(claim, a_step(claim), None)
+        await keep(claim, None, replace(first, cost_usd=Decimal("0.002")))
+        (row,) = await storage.rows("SELECT state, cost_usd FROM ledger")
+        assert tuple(row.values()) == ("settled", PAID), "what is settled stays"
 
 
 async def forgotten(storage: Storage, claim: Claim) -> None:

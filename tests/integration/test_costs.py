@@ -93,6 +93,19 @@ async def test_the_same_calls_by_everything(database_url: str, group: str, expec
     assert total["cache_share"] == 300 / 520
 
 
+async def test_what_belongs_to_no_organisation_is_shown_to_who_sees_all(database_url: str) -> None:
+    async with a_till(database_url) as gateway:
+        await call(
+            gateway, 8, org_id=99, task="embeddings", conversation_id=None, cost_usd="2", currency="USD", per_usd="1"
+        )
+        everywhere = await asked(gateway, "?group=org")
+        one = await asked(gateway, "?group=org", **{"X-Organization": "acme"})
+
+    assert lines(everywhere)[0] == ("(none)", 1, "2")
+    assert everywhere["total"]["cost_usd"] == "3.875"
+    assert lines(one) == [("acme", 3, "0.75")]
+
+
 async def test_one_organisation_in_its_own_currency_and_days(database_url: str) -> None:
     async with a_till(database_url) as gateway:
         found = await asked(gateway, "?group=org", **{"x-organization": "acme"})

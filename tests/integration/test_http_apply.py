@@ -236,13 +236,15 @@ async def test_a_route_nobody_can_read_is_refused(database_url: str) -> None:
     async with a_gateway(database_url) as gateway:
         refused = await apply(gateway, {**ACME, "models": routes})
         accepted = await apply(gateway, {**ACME, "models": {"reply": "claude-haiku-5-5,openai:banana"}})
+        dealt = {"reply": "90% claude-haiku-5-5,gpt-6-luna | 10% claude-sonnet-5-5"}
+        experiment = await apply(gateway, {**ACME, "models": dealt})
 
     assert {error["field"]: error["message"] for error in refused["errors"]} == {
         "resources.0.models.reply": "'banana' names no known provider; write anthropic:NAME or openai:NAME",
         "resources.0.models.draft": "the route is empty",
         "resources.0.models.bulk": "'cherry' names no known provider; write anthropic:NAME or openai:NAME",
     }
-    assert (refused["status"], accepted) == (422, ["created"])
+    assert (refused["status"], accepted, experiment) == (422, ["created"], ["updated"])
 
 
 async def test_money_is_a_decimal_string(database_url: str) -> None:

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from pipelines.llm.breaker import ClosedBreaker
 from pipelines.llm.models import Routes, routes_of
 from pipelines.memory.learning import Learning
+from pipelines.ports import Breaker
 from schemas.errors import FailureKind, ModelFailure
 from schemas.http import MessagePatch
 from schemas.jobs import Learn, Queue
+from schemas.llm import Model
 from schemas.settings import Settings
 from tests.builders_storage import Storage, a_storage
 from tests.fakes import FlatPrices, FrozenClock, Line, ScriptedModel
@@ -74,14 +77,19 @@ class School:
 
 @asynccontextmanager
 async def a_school(
-    database_url: str, *lines: Line | ModelFailure, organization: dict[str, Any] | None = None
+    database_url: str,
+    *lines: Line | ModelFailure,
+    organization: dict[str, Any] | None = None,
+    breaker: Breaker | None = None,
 ) -> AsyncIterator[School]:
+    """One scripted model plays both providers."""
     embedder = BuiltInEmbedder()
     settings = Settings()
     clock = FrozenClock()
     model = ScriptedModel(list(lines), clock)
-    routes = Routes(routes_of(settings), frozenset({"anthropic"}))
-    learning = Learning(clock, {"anthropic": model}, FlatPrices(), routes, embedder, settings)
+    models = {"anthropic": model, "openai": model}
+    routes = Routes(routes_of(settings), frozenset(models))
+    learning = Learning(clock, models, FlatPrices(), routes, embedder, settings, breaker or ClosedBreaker())
     try:
         async with a_storage(database_url, organization=organization) as storage:
             memory, provision = StoredMemory(storage.database, embedder), Provision(storage.database, embedder)
@@ -230,6 +238,46 @@ async def test_an_outage_is_waited_out_and_given_up_after_the_fifth_time(databas
     assert waits[0] <= 75 < 240 <= waits[1] <= 300
     assert chore["error"] == "overloaded"
     assert len(calls) == 5
+
+
+class Watched:
+    """A breaker for which one provider is down, and that remembers what it was told."""
+
+    def __init__(self, down: str = "") -> None:
+        self.down = down
+        self.told: list[tuple[str, str]] = []
+
+    async def admits(self, model: Model) -> bool:
+        return model.provider != self.down
+
+    async def failed(self, model: Model) -> None:
+        self.told.append(("failed", model.provider))
+
+    async def answered(self, model: Model) -> None:
+        self.told.append(("answered", model.provider))
+
+
+async def test_the_next_of_the_route_is_asked_after_an_outage(database_url: str) -> None:
+    breaker, failure = Watched(), ModelFailure(FailureKind.MODEL_GONE, "gone")
+    async with a_school(database_url, failure, noting((1, "Elle aime la mer.")), breaker=breaker) as school:
+        await school.storage.say(text="j'aime la mer")
+        await school.rest()
+        await school.work()
+        await school.storage.rows("UPDATE chores SET due_at = clock_timestamp()")
+        await school.work()
+        remembered, calls = await school.remembered(), await school.calls()
+    assert [request.model.provider for request in school.model.heard] == ["anthropic", "openai"]
+    assert breaker.told == [("failed", "anthropic"), ("answered", "openai")]
+    assert remembered == ["Elle aime la mer."]
+    assert [outcome for _, _, outcome in calls] == ["model_gone", "ok"]
+
+
+async def test_who_is_known_to_be_down_is_not_asked(database_url: str) -> None:
+    async with a_school(database_url, noting(), breaker=Watched(down="anthropic")) as school:
+        await school.storage.say(text="j'aime la mer")
+        await school.rest()
+        await school.work()
+    assert [request.model.provider for request in school.model.heard] == ["openai"]
 
 
 async def test_a_worker_that_died_is_followed_by_another_and_its_call_is_unknown(database_url: str) -> None:

@@ -183,9 +183,17 @@ async def test_a_request_the_provider_refuses_is_permanent_and_the_sentence_quot
     model: AnthropicModel,
 ) -> None:
     with pytest.raises(ModelFailure) as caught:
-        await ask(model, a_request("secret words", model=Model(ANTHROPIC, "claude-unheard-of")))
+        await ask(model, a_request("secret words", messages=()))
 
     assert caught.value.kind is FailureKind.PERMANENT
+    assert caught.value.sentence == "the provider answered 400 invalid_request_error"
+
+
+async def test_a_name_that_the_provider_does_not_know_is_told_apart(model: AnthropicModel) -> None:
+    with pytest.raises(ModelFailure) as caught:
+        await ask(model, a_request("secret words", model=Model(ANTHROPIC, "claude-unheard-of")))
+
+    assert caught.value.kind is FailureKind.MODEL_GONE
     assert caught.value.sentence == "the provider answered 404 not_found_error"
 
 

@@ -217,7 +217,7 @@ async def test_other_ends_of_a_call(simulator: RunningSimulator, control: Simula
     await impatient.close()
     await nobody.close()
 
-    assert kinds == [FailureKind.TIMEOUT, FailureKind.DEADLINE, FailureKind.TRANSIENT, FailureKind.PERMANENT]
+    assert kinds == [FailureKind.TIMEOUT, FailureKind.DEADLINE, FailureKind.TRANSIENT, FailureKind.MODEL_GONE]
 
 
 async def test_a_key_that_is_not_taken_leaves_time_to_repair_it() -> None:
@@ -259,6 +259,16 @@ async def test_texts_become_unit_vectors_in_their_order(model: OpenAIModel, cont
     assert seen.answer is None
     assert usage.input > 0
     assert (seen.task, seen.headers["x-replique-call"]) == ("embeddings", "e.1")
+
+
+async def test_a_name_that_the_provider_does_not_know_is_told_apart(model: OpenAIModel) -> None:
+    with pytest.raises(ModelFailure) as caught:
+        await ask(model, a_request("secret words", model=Model(OPENAI, "gpt-unheard-of")))
+
+    assert (caught.value.kind, caught.value.sentence) == (
+        FailureKind.MODEL_GONE,
+        "the provider answered 404 model_not_found",
+    )
 
 
 @pytest.fixture
@@ -338,6 +348,34 @@ async def test_a_run_goes_over_to_the_other_provider_in_the_middle_and_back(
     assert "call_" not in back[0].body
     assert third.steps[0].call.model.name == "claude-haiku-5-5"
     assert await control.refusals() == []
+
+
+async def test_a_model_that_is_gone_is_stood_in_for_in_the_same_claim(run: Any, control: SimulatorControl) -> None:
+    models = {"reply": "claude-unheard-of,gpt-6-luna", "review": "claude-unheard-of,gpt-6-luna"}
+
+    reply, keep = await run(organization={"models": models})
+
+    assert isinstance(reply, Reply)
+    assert {step.call.model.name for step in keep.steps} == {"gpt-6-luna"}
+    assert {(call.model.name, call.outcome) for call in keep.failed} == {("claude-unheard-of", "model_gone")}
+    assert len(keep.failed) == 1, "the review asks the model that stands in at once"
+
+
+async def test_alone_on_its_route_it_is_waited_for(run: Any) -> None:
+    parked, _ = await run(organization={"models": {"reply": "claude-unheard-of"}})
+
+    assert isinstance(parked, Parked)
+    assert (parked.kind, parked.counts) == (FailureKind.MODEL_GONE, True)
+
+
+async def test_money_is_set_aside_for_the_model_that_is_then_asked(run: Any, control: SimulatorControl) -> None:
+    reply, keep = await run(organization={"models": {"review": "gpt-6-luna"}})
+
+    assert isinstance(reply, Reply)
+    seen = {request.headers["x-replique-call"]: request.model for request in await control.requests()}
+    assert {held.call: held.model.name for held in keep.reserved} == seen
+    assert [held.task.value for held in keep.reserved if held.model.name == "gpt-6-luna"] == ["review"]
+    assert len(keep.reserved) == len(seen), "each is set aside once"
 
 
 async def test_a_rate_limit_is_no_outage(run: Any, control: SimulatorControl) -> None:

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from pipelines.autoreply.prompts.prefix import shared_prefix
+from pipelines.llm.breaker import State
 from pipelines.llm.caching import cacheable_minimum, estimated_tokens
 from pipelines.llm.models import NoModel, Routes, UnknownModel, callable_providers, not_named, routes_of
 from pipelines.memory.switch import may_recall
@@ -18,17 +19,18 @@ from workers.adapters.embedding import name_of
 from workers.adapters.files.address import open_files
 from workers.adapters.llm.prices import GenaiPrices
 from workers.adapters.postgres.views.health import Health
-from workers.gateway.parts import Probe
+from workers.gateway.parts import Breakers, Probe
 
 NEEDED = (Task.REPLY, Task.REVIEW)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Doctor:
-    def __init__(self, settings: Settings, health: Health, redis: Probe) -> None:
+    def __init__(self, settings: Settings, health: Health, redis: Probe, breakers: Breakers) -> None:
         self._settings = settings
         self._health = health
         self._redis = redis
+        self._breakers = breakers
 
     async def examine(self) -> DoctorOut:
         """Never raises for what is not well: that is a finding."""
@@ -56,6 +58,7 @@ class Doctor:
             embeds=name_of(settings),
             set_in_vain=settings.set_in_vain,
             unpriced=_unpriced(routes),
+            down=[model for model, state in (await self._breakers()).items() if state is not State.CLOSED],
         )
 
     async def _prompt(self, routes: Routes) -> PromptHealth | None:

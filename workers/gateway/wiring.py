@@ -142,7 +142,7 @@ def assemble(
         costs=Costs(snapshots, settings),
         redis=redis,
         breakers=breakers,
-        doctor=Doctor(settings, Health(snapshots), redis),
+        doctor=Doctor(settings, Health(snapshots), redis, breakers),
         page=_page(settings, secret),
         stripe=_stripe(settings),
     )

@@ -16,6 +16,7 @@ _BY_TYPE = {
     "timeout_error": FailureKind.TRANSIENT,
     "conflict_error": FailureKind.TRANSIENT,
     "request_too_large": FailureKind.CONTEXT_OVERFLOW,
+    "not_found_error": FailureKind.MODEL_GONE,
 }
 _BY_STATUS = {
     # An account in trouble is repaired by people while its jobs wait.

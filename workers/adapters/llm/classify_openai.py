@@ -12,6 +12,7 @@ _BY_CODE = {
     "billing_hard_limit_reached": FailureKind.SPEND_CAP,
     "billing_not_active": FailureKind.SPEND_CAP,
     "context_length_exceeded": FailureKind.CONTEXT_OVERFLOW,
+    "model_not_found": FailureKind.MODEL_GONE,
     "rate_limit_exceeded": FailureKind.RATE_LIMITED,
 }
 _BY_STATUS = {
@@ -25,7 +26,7 @@ _BY_STATUS = {
     429: FailureKind.RATE_LIMITED,
     503: FailureKind.OVERLOADED,
 }
-_ASIDE = frozenset({400, 413, 429})
+_ASIDE = frozenset({400, 403, 404, 413, 429})
 """Statuses under which the code says more."""
 
 

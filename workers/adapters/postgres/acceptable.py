@@ -7,7 +7,7 @@ from pipelines.autoreply.honesty import claims_to_be_human
 from pipelines.autoreply.strategy.conditions import compiled
 from pipelines.autoreply.strategy.tokens import CelFault
 from pipelines.delivery import notice
-from pipelines.llm.models import UnknownModel, parse_route
+from pipelines.llm.models import UnknownModel, parse_choice
 from pipelines.text import fits_everywhere, is_blank
 from schemas.documents import KnowledgeDocument
 from schemas.dry_run import RuleDraft
@@ -50,7 +50,7 @@ def _routes(organization: OrganizationDocument) -> Iterator[Fault]:
     # A route nobody can read would be passed over at every call, and nobody would know.
     for task, route in organization.models.items():
         try:
-            parse_route(route)
+            parse_choice(route)
         except UnknownModel as error:
             yield f"models.{task}", str(error)
 

@@ -11,7 +11,7 @@ from workers.adapters.postgres.database import Database
 
 PIPELINE = "memory"
 NOBODY = OrgId(0)
-"""Instead of an organisation that is made by the very manifest whose texts are embedded."""
+"""Where no organisation is known."""
 
 _PAY = text(ledger.PAY_ALONE)
 _SPEC = text("SELECT spec FROM organizations WHERE id = :org")

@@ -36,12 +36,13 @@ SELECT r.call, :org, :pipeline, :conversation, :job, :run, :fence, CAST(:eur_per
 FROM {{rows}}
 ON CONFLICT (call) DO UPDATE SET
   task = excluded.task, provider = excluded.provider, model = excluded.model, state = excluded.state,
+  reserved_usd = CASE excluded.state WHEN 'reserved' THEN excluded.reserved_usd ELSE l.reserved_usd END,
   outcome = excluded.outcome, input = excluded.input, cache_read = excluded.cache_read,
   cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h, output = excluded.output,
   cost_usd = CASE excluded.state WHEN 'unknown' THEN l.reserved_usd ELSE excluded.cost_usd END,
   latency_ms = excluded.latency_ms, ttft_ms = excluded.ttft_ms, request_id = excluded.request_id,
   settled_at = excluded.settled_at
-WHERE excluded.state <> 'reserved' AND l.state <> 'settled'
+WHERE CASE excluded.state WHEN 'reserved' THEN l.state = 'reserved' ELSE l.state <> 'settled' END
 """
 
 # Asked only where a budget is set and a call is about to be reserved; in one piece with the reservation.
@@ -102,6 +103,8 @@ def values(
     if reserved is not None:
         rows.append(_reserved(reserved))
     fx, budgets = settings.fx, whose.spec.budgets
+    # A reservation may be there already, for a model whose turn it is no more: it is replaced.
+    replaced = reserved if settled is None else settled
     more = [call.cost_usd for call in (settled, reserved) if call is not None and call.cost_usd is not None]
     limits = (budgets.per_run, budgets.per_conversation, budgets.per_month)
     return {
@@ -120,7 +123,7 @@ def values(
         "metered": is_metered(whose.spec, settings.plans),
         "budgeted": reserved is not None and any(limit is not None for limit in limits),
         "more": sum(more, Decimal(0)),
-        "settling": None if settled is None else settled.call,
+        "settling": None if replaced is None else replaced.call,
         "per_run": budgets.per_run,
         "per_conversation": budgets.per_conversation,
         "per_month": budgets.per_month,

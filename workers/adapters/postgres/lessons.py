@@ -157,6 +157,7 @@ async def _take(tx: Transaction, conversation: Locked, look: Row) -> Lesson | No
         language=persona.language or spec.locale,
         heard=tuple(Heard(MessageId(item.id), item.text, item.at) for item in heard),
         known=tuple(item.text for item in known),
+        tries=look.tries,
     )
 
 

@@ -36,8 +36,10 @@ from workers.adapters.postgres.provision_users import apply_users
 from workers.adapters.postgres.showcase import MeantOtherwise, Showcase, Vectors, meanings
 
 _NEW_ORGANIZATION = text(
-    "INSERT INTO organizations (name, spec) VALUES (:name, CAST(:spec AS jsonb)) ON CONFLICT (name) DO NOTHING "
-    "RETURNING id"
+    "INSERT INTO organizations (id, name, spec) OVERRIDING SYSTEM VALUE "
+    "VALUES (coalesce(CAST(:id AS bigint), nextval(pg_get_serial_sequence('organizations', 'id'))), :name, "
+    "CAST(:spec AS jsonb)) "
+    "ON CONFLICT (name) DO NOTHING RETURNING id"
 )
 _LOCK_ORGANIZATION = text(
     "SELECT id, spec, webhook_disabled_at FROM organizations WHERE name = :name FOR NO KEY UPDATE"
@@ -46,7 +48,11 @@ _CHANGE_ORGANIZATION = text(
     "UPDATE organizations SET spec = CAST(:spec AS jsonb), version = version + 1, updated_at = clock_timestamp(), "
     "webhook_disabled_at = NULL WHERE id = :id"
 )
-_PAYER = text("SELECT id FROM organizations WHERE name = :organization")
+# One that is made by this very manifest has its id before its row: what its texts cost is its own from the first call.
+_PAYER = text(
+    "SELECT coalesce((SELECT id FROM organizations WHERE name = :organization), "
+    "nextval(pg_get_serial_sequence('organizations', 'id')))"
+)
 _PERSONAS = text("SELECT name, id, spec FROM personas WHERE org_id = :org AND name = ANY(:names)")
 _NEW_PERSONA = text("INSERT INTO personas (org_id, name, spec) VALUES (:org, :name, CAST(:spec AS jsonb))")
 _CHANGE_PERSONA = text(
@@ -91,7 +97,7 @@ class Provision:
             ready = await self._prepared(organization, documents, payer)
             vectors = await meanings(self._db, self._embedder, organization, media, payer)
             try:
-                results = await self._write(organization, manifest, who, ready, vectors)
+                results = await self._write(organization, manifest, who, payer, ready, vectors)
             except (ChangedMeanwhile, MeantOtherwise):
                 continue
             applied = [
@@ -100,11 +106,9 @@ class Provision:
             ]
             return ApplyOut(organization=organization, resources=applied)
 
-    async def _payer(self, organization: str) -> OrgId | None:
-        """None: it is not there yet."""
+    async def _payer(self, organization: str) -> OrgId:
         async with self._db.transaction() as connection:
-            found = await connection.scalar(_PAYER, {"organization": organization})
-        return None if found is None else OrgId(found)
+            return OrgId(await connection.scalar(_PAYER, {"organization": organization}))
 
     async def _prepared(
         self, organization: str, documents: Collection[KnowledgeDocument], payer: OrgId | None
@@ -127,14 +131,21 @@ class Provision:
         return await prepared(self._embedder, pieces, document.title, payer)
 
     async def _write(
-        self, organization: str, manifest: Manifest, who: str, ready: Mapping[str, Ready], vectors: Vectors
+        self,
+        organization: str,
+        manifest: Manifest,
+        who: str,
+        payer: OrgId | None,
+        ready: Mapping[str, Ready],
+        vectors: Vectors,
     ) -> Results:
-        """One transaction. Whom something belongs to comes before it, wherever it stands in the manifest."""
+        """One transaction. Whom something belongs to comes before it, wherever it stands in the manifest. `payer`: the
+        id of an organisation that is made here, where its texts were embedded under it."""
         own = next((document for document in manifest.resources if isinstance(document, OrganizationDocument)), None)
         personas = list(of_kind(manifest, PersonaDocument).values())
         albums, media = of_kind(manifest, AlbumDocument), of_kind(manifest, MediaDocument)
         async with self._db.transaction() as connection:
-            org, result = await _organization(connection, organization, own, who)
+            org, result = await _organization(connection, organization, own, who, payer)
             results: Results = {("Organization", organization): result}
             results |= await _personas(Batch(connection, org, who), personas)
             showcase = Showcase(connection, org, who, self._embedder.name)
@@ -179,11 +190,11 @@ def _refuse_twins(manifest: Manifest) -> None:
 
 
 async def _organization(
-    connection: AsyncConnection, name: str, document: OrganizationDocument | None, who: str
+    connection: AsyncConnection, name: str, document: OrganizationDocument | None, who: str, payer: OrgId | None
 ) -> tuple[int, Change]:
     spec = None if document is None else stored(document)
     if spec is not None:
-        made = await connection.scalar(_NEW_ORGANIZATION, {"name": name, "spec": json.dumps(spec)})
+        made = await connection.scalar(_NEW_ORGANIZATION, {"id": payer, "name": name, "spec": json.dumps(spec)})
         if made is not None:
             await Batch(connection, made, who).audit("organization.created", name, changes_of({}, spec))
             return made, Change.CREATED

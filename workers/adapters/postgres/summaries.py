@@ -34,7 +34,8 @@ SET due_at = excluded.due_at, tries = 0, crashes = 0, error = NULL, dispatched_a
 WHERE w.due_at IS NULL AND w.lease_until IS NULL
 """)
 _LOOK = sql(f"""
-SELECT w.id, w.fence, w.crashes, w.lease_until IS NULL AND w.due_at <= clock_timestamp() AS due, {CONTACT_FLAGS}
+SELECT w.id, w.fence, w.tries, w.crashes, w.lease_until IS NULL AND w.due_at <= clock_timestamp() AS due,
+       {CONTACT_FLAGS}
 FROM chores w JOIN conversations c ON c.id = w.conversation_id JOIN contacts ct ON ct.id = c.contact_id
 WHERE w.id = :chore AND w.conversation_id = :conversation AND w.kind = 'summarize'
 FOR NO KEY UPDATE OF w
@@ -127,6 +128,7 @@ async def _take(tx: Transaction, conversation: Locked, look: Row) -> Folding | N
         read_at=conversation.now,
         known=None if known is None else known.text,
         before=before,
+        tries=look.tries,
     )
 
 

@@ -61,6 +61,7 @@ def test_all_is_well() -> None:
         (the_queue(untaken=9.0), "workers reply", Level.WRONG),
         (the_queue(untaken=9.0, working=64, workers=1), "workers reply", Level.WARNING),
         ({"unpriced": ("anthropic:x",)}, "prices", Level.WARNING),
+        ({"down": ("anthropic:x",)}, "models down", Level.WARNING),
         (the_queue(lost=1), "workers reply", Level.WARNING),
         (the_server(rate_limited=187, rate_limited_seconds=42.4), "rate limits", Level.WARNING),
         (the_server(disabled_webhook=("acme",)), "webhooks", Level.WRONG),

@@ -17,8 +17,10 @@ from schemas.settings import Settings
 from workers.adapters.postgres.views.snapshot import Snapshots
 
 _ZONE = "coalesce(o.spec ->> 'timezone', 'UTC')"
+# A manifest may be refused after its texts were embedded: what that cost belongs to no organisation, and is shown.
+_NAME = "coalesce(o.name, '(none)')"
 _KEYS = {
-    CostGroup.ORG: "o.name",
+    CostGroup.ORG: _NAME,
     CostGroup.MODEL: "l.provider || ':' || l.model",
     CostGroup.DAY: f"to_char(l.at AT TIME ZONE {_ZONE}, 'YYYY-MM-DD')",
     CostGroup.MONTH: f"to_char(l.at AT TIME ZONE {_ZONE}, 'YYYY-MM')",
@@ -41,11 +43,11 @@ count(*) FILTER (WHERE l.task IN ('concierge', 'concierge_strong')) AS concierge
 def _statement(group: CostGroup, of_one: bool) -> Any:
     """Two conversations of one name belong to two organisations, and so do two lines."""
     joined = "LEFT JOIN conversations c ON c.id = l.conversation_id" if group is CostGroup.CONVERSATION else ""
-    owner = "o.name" if group in (CostGroup.ORG, CostGroup.CONVERSATION) else "CAST(NULL AS text)"
+    owner = _NAME if group in (CostGroup.ORG, CostGroup.CONVERSATION) else "CAST(NULL AS text)"
     whose = "AND l.org_id = :org" if of_one else ""
     return text(
         f"SELECT {_KEYS[group]} AS key, {owner} AS org, GROUPING({_KEYS[group]}) AS total, {_SUMS} "
-        f"FROM ledger l JOIN organizations o ON o.id = l.org_id {joined} "
+        f"FROM ledger l LEFT JOIN organizations o ON o.id = l.org_id {joined} "
         f"WHERE l.at >= :since AND l.at < :until AND l.state <> 'reserved' {whose} "
         f"GROUP BY GROUPING SETS (({_KEYS[group]}, {owner}), ())"
     )
