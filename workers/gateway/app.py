@@ -34,7 +34,7 @@ def create_app(settings: Settings, assemble: Assemble = open_parts) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with assemble(settings) as parts:
-            hub = Hub(parts.changes, parts.desk, settings.console.look_seconds)
+            hub = Hub(parts.console.changes, parts.console.desk, settings.console.look_seconds)
             app.state.parts = console.state.parts = parts
             app.state.hub = console.state.hub = hub
             yield

@@ -43,6 +43,18 @@ Breakers = Callable[[], Awaitable[Mapping[str, State]]]
 
 
 @dataclass(frozen=True, slots=True)
+class ConsoleParts:
+    """What only pages ask for."""
+
+    desk: Desk
+    provisioned: Provisioned
+    spending: Spending
+    parameters: Parameters
+    changes: Changes
+    playground: "Playground"
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     transitions: Transitions
     guard: Guard
@@ -55,12 +67,7 @@ class Parts:
     conversations: Conversations
     jobs: Jobs
     payments: Payments
-    desk: Desk
-    provisioned: Provisioned
-    spending: Spending
-    parameters: Parameters
-    changes: Changes
-    playground: "Playground"
+    console: ConsoleParts
     dead_letters: DeadLetters
     second_chance: SecondChance
     files: SignedFiles

@@ -45,7 +45,7 @@ from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
 from workers.gateway.auth import Guard
 from workers.gateway.checkup import Doctor, known_routes
-from workers.gateway.parts import Breakers, Parts, Probe
+from workers.gateway.parts import Breakers, ConsoleParts, Parts, Probe
 from workers.gateway.playing import Playground
 from workers.gateway.second_chance import SecondChance
 from workers.runtime.addresses import database_address, redis_address
@@ -94,7 +94,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             courier, probe, breakers = hints, redis.look, states.look
         embedder = await stack.enter_async_context(open_embedder(settings, SystemClock(), database))
         parts = assemble(settings, database, courier, probe, SystemClock(), embedder, breakers)
-        stack.push_async_callback(parts.playground.close)
+        stack.push_async_callback(parts.console.playground.close)
         yield parts
 
 
@@ -107,9 +107,9 @@ def assemble(
     embedder: Embedder,
     breakers: Breakers = no_breakers,
 ) -> Parts:
+    own = settings.instance or "gateway"
     keys, snapshots = Keys(database, settings), Snapshots(database)
-    letters = DeadLetters(snapshots)
-    transitions = Transitions(database, settings, courier, settings.instance or "gateway")
+    letters, transitions = DeadLetters(snapshots), Transitions(database, settings, courier, own)
     secret = InstallationSecret(database, settings)
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
     passwords = Passwords()
@@ -120,21 +120,14 @@ def assemble(
         users=Users(database, settings, passwords),
         sessions=Sessions(database, settings, passwords, secret),
         provision=Provision(database, embedder),
-        rights=Rights(database, settings, courier, settings.instance or "gateway"),
+        rights=Rights(database, settings, courier, own),
         exports=Exports(snapshots),
         conversations=Conversations(snapshots, files.signer, settings.simulator),
         jobs=Jobs(snapshots, files.signer, settings.simulator),
         payments=Payments(snapshots),
         dead_letters=letters,
         second_chance=SecondChance(transitions, letters, courier.put),
-        desk=Desk(snapshots, files.signer, settings.simulator),
-        provisioned=Provisioned(snapshots),
-        spending=Spending(snapshots),
-        parameters=Parameters(database),
-        changes=Changes(database, clock.monotonic),
-        playground=Playground(
-            settings, database, clock, embedder, Playing(database, settings, courier, settings.instance or "gateway")
-        ),
+        console=_console(settings, database, snapshots, files, clock, embedder, courier),
         files=files,
         explain=Explain(snapshots),
         dry_runs=DryRuns(snapshots),
@@ -145,6 +138,26 @@ def assemble(
         doctor=Doctor(settings, Health(snapshots), redis, breakers),
         page=_page(settings, secret),
         stripe=_stripe(settings),
+    )
+
+
+def _console(
+    settings: Settings,
+    database: Database,
+    snapshots: Snapshots,
+    files: SignedFiles,
+    clock: Clock,
+    embedder: Embedder,
+    courier: NoCourier | RedisCourier,
+) -> ConsoleParts:
+    playing = Playing(database, settings, courier, settings.instance or "gateway")
+    return ConsoleParts(
+        desk=Desk(snapshots, files.signer, settings.simulator),
+        provisioned=Provisioned(snapshots),
+        spending=Spending(snapshots),
+        parameters=Parameters(database),
+        changes=Changes(database, clock.monotonic),
+        playground=Playground(settings, database, clock, embedder, playing),
     )
 
 

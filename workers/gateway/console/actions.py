@@ -120,7 +120,7 @@ async def _row(visit: Visit, job: JobId, status: int, told: str | None, done: st
     """By htmx the reply as it is now, where it stands; by a plain form the page it came from."""
     if not visit.by_htmx:
         return visit.page("refused.html", status, page="error", told=told) if told else visit.back(f"{HOME}/")
-    item = await visit.parts.desk.one(visit.org, job)
+    item = await visit.parts.console.desk.one(visit.org, job)
     place = visit.request.headers.get("hx-current-url", "")
     if item is None:
         return respond(

@@ -54,7 +54,7 @@ async def keep(visit: Visit, fields: Sequence[Parameter], persona: str | None) -
     if errors:
         raise Invalid("", errors)
     version = int(visit.form["version"]) if visit.form.get("version", "").isdigit() else -1
-    return await visit.parts.parameters.change(visit.org, persona, version, wanted, visit.who)
+    return await visit.parts.console.parameters.change(visit.org, persona, version, wanted, visit.who)
 
 
 def told(visit: Visit, error: AppError) -> str:
@@ -69,7 +69,7 @@ def told(visit: Visit, error: AppError) -> str:
 async def shown(
     visit: Visit, name: str, persona: str | None, told: str | None = None, status: int = 200, saved: bool = False
 ) -> Response:
-    provisioned = visit.parts.provisioned
+    provisioned = visit.parts.console.provisioned
     organization, personas = await provisioned.organization(visit.org), await provisioned.personas(visit.org)
     chosen = next((one for one in personas if one.name == persona), None)
     if persona is not None and chosen is None:

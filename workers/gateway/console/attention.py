@@ -10,13 +10,13 @@ from workers.gateway.console.visits import Visit, open_to
 
 @open_to(Role.OPERATOR)
 async def attention(visit: Visit) -> Response:
-    items = await visit.parts.desk.attention(visit.org)
+    items = await visit.parts.console.desk.attention(visit.org)
     return await visit.long_page("attention.html", page="attention", items=items, most=MOST)
 
 
 @open_to(Role.OPERATOR)
 async def attention_list(visit: Visit) -> Response:
-    items = await visit.parts.desk.attention(visit.org)
+    items = await visit.parts.console.desk.attention(visit.org)
     return await visit.long_page("attention_list.html", items=items, most=MOST)
 
 

@@ -53,7 +53,7 @@ async def costs(visit: Visit) -> Response:
     wanted = visit.request.query_params.get("days", "30")
     days = int(wanted) if wanted in map(str, _DAYS) else 30
     session = visit.session
-    spent = await visit.parts.spending.of(session.org, days, session.timezone)
+    spent = await visit.parts.console.spending.of(session.org, days, session.timezone)
     models = _sums(spent, "model")
     for shade, model in enumerate(models):
         model.shade = shade

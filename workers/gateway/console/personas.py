@@ -13,7 +13,7 @@ _MEDIA = 60
 
 @open_to(*READS)
 async def personas(visit: Visit) -> Response:
-    found = await visit.parts.provisioned.personas(visit.org)
+    found = await visit.parts.console.provisioned.personas(visit.org)
     return visit.page("personas.html", page="personas", personas=found)
 
 
@@ -32,7 +32,7 @@ async def save(visit: Visit) -> Response:
 
 
 async def _shown(visit: Visit, told: str | None = None, status: int = 200, saved: bool = False) -> Response:
-    name, provisioned = visit.name("name"), visit.parts.provisioned
+    name, provisioned = visit.name("name"), visit.parts.console.provisioned
     kept = await provisioned.persona(visit.org, name)
     after = visit.request.query_params.get("after", "")[:128]
     media = await provisioned.media(visit.org, name, after, _MEDIA + 1)

@@ -32,7 +32,7 @@ async def ask(visit: Visit) -> Response:
         return await _page(visit, persona, said, None, visit.words("playground.nothing"), 422)
     said = [*said, (Author.CONTACT, text)][-_MOST_LINES:]
     try:
-        played = await visit.parts.playground.answer(visit.org, persona, said, visit.who)
+        played = await visit.parts.console.playground.answer(visit.org, persona, said, visit.who)
     except AppError as error:
         told = visit.words("playground.no_model") if error.code is Code.UNAVAILABLE else told_in_place(visit, error)
         return await _page(visit, persona, said, None, told, error.http_status)
@@ -53,7 +53,7 @@ def _read(text: str) -> list[Said]:
 async def _page(
     visit: Visit, persona: str, said: list[Said], played: Played | None, told: str | None, status: int
 ) -> Response:
-    personas = await visit.parts.provisioned.personas(visit.org)
+    personas = await visit.parts.console.provisioned.personas(visit.org)
     facts = {
         "personas": personas,
         "persona": persona or (personas[0].name if personas else ""),

@@ -64,7 +64,7 @@ def _draft(text: str) -> object:
 
 
 async def _page(visit: Visit, form: dict[str, str], found: object, told: str | None, status: int) -> Response:
-    provisioned = visit.parts.provisioned
+    provisioned = visit.parts.console.provisioned
     facts = {
         "rules": await provisioned.rules(visit.org),
         "personas": [persona.name for persona in await provisioned.personas(visit.org)],

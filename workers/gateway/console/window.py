@@ -14,7 +14,7 @@ _MOST_AT_ONCE = 200
 
 @open_to(Role.OPERATOR)
 async def window(visit: Visit) -> Response:
-    held = await visit.parts.desk.window(visit.org)
+    held = await visit.parts.console.desk.window(visit.org)
     return await visit.long_page("window.html", page="window", held=held, most=MOST)
 
 
@@ -22,7 +22,7 @@ async def window(visit: Visit) -> Response:
 async def rows(visit: Visit) -> Response:
     """Those of the jobs named in `ids` that are in the window now, as rows: what a page fetches when they changed."""
     wanted = visit.request.query_params.get("ids", "").split(",")[:_MOST_AT_ONCE]
-    held = await visit.parts.desk.some(visit.org, wanted)
+    held = await visit.parts.console.desk.some(visit.org, wanted)
     return await visit.long_page("rows.html", held=held)
 
 
