@@ -49,6 +49,13 @@ test-speech: install  ## whether the voices are understood: adds a neural voice 
 bench: install  ## lateness of due bubbles with a clock killed; prints a table
 	$(BIN)/python tests/bench/lateness.py
 
+bench-deps: install  ## the frameworks that `replique bench agent-loop` sets beside our loop, in .venv-bench
+	$(PYTHON) -m venv .venv-bench
+	$(BIN)/uv pip install --quiet --python .venv-bench/bin/python --require-hashes -r tests/bench/requirements.lock
+
+bench-loop: install  ## what our loop costs beside others: tables, and a plot in docs/decisions
+	$(BIN)/python -m tests.bench.agent_loop --plot docs/decisions/benchmarks.svg
+
 bench-prompt: install  ## what twenty turns cost under several layouts of the prompt; prints tables
 	$(BIN)/python tests/bench/prompt.py
 
@@ -66,5 +73,6 @@ format: install  ## let ruff rewrite what it can
 lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra stripe --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header tests/bench/requirements.in -o tests/bench/requirements.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech bench bench-prompt check format lock
+.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech bench bench-deps bench-loop bench-prompt check format lock
