@@ -67,6 +67,13 @@ bench-console: browser  ## what 200 live countdowns cost the gateway; prints a t
 bench: install  ## lateness of due bubbles with a clock killed; prints a table
 	$(BIN)/python tests/bench/lateness.py
 
+bench-deps: install  ## the frameworks that `replique bench agent-loop` sets beside our loop, in .venv-bench
+	$(PYTHON) -m venv .venv-bench
+	$(BIN)/uv pip install --quiet --python .venv-bench/bin/python --require-hashes -r tests/bench/requirements.lock
+
+bench-loop: install  ## what our loop costs beside others: tables, and a plot in docs/decisions
+	$(BIN)/python -m tests.bench.agent_loop --plot docs/decisions/benchmarks.svg
+
 bench-prompt: install  ## what twenty turns cost under several layouts of the prompt; prints tables
 	$(BIN)/python tests/bench/prompt.py
 
@@ -85,5 +92,6 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra embedded --extra voice --extra stripe --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra browser --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-browser.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header tests/bench/requirements.in -o tests/bench/requirements.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench-console bench bench-prompt check format lock
+.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock

@@ -6,6 +6,7 @@ tool call is answered in the very next message with the results in front, no res
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import is_
 
 from pipelines.text import storable, storable_deep
 from schemas.llm import Block, Message, Raw, Text, ToolResult, ToolUse
@@ -45,7 +46,13 @@ def _without_empty(messages: Iterable[Message]) -> Iterator[Message]:
     for message in messages:
         blocks = tuple(block for raw in message.blocks if not _is_empty(block := _clean(raw)))
         if blocks:
-            yield message if blocks == message.blocks else replace(message, blocks=blocks)
+            yield _with(message, blocks)
+
+
+def _with(message: Message, blocks: tuple[Block, ...]) -> Message:
+    """The message itself when these are its own blocks, as they nearly always are."""
+    own = message.blocks
+    return message if len(own) == len(blocks) and all(map(is_, own, blocks)) else Message(message.role, blocks)
 
 
 def _clean(block: Block) -> Block:
@@ -54,8 +61,10 @@ def _clean(block: Block) -> Block:
         text = storable(block.text)
         return block if text is block.text else replace(block, text=text)
     if isinstance(block, ToolUse):
-        return replace(block, input=storable_deep(block.input))
-    return replace(block, block=storable_deep(block.block))
+        given = storable_deep(block.input)
+        return block if given is block.input else replace(block, input=given)
+    kept = storable_deep(block.block)
+    return block if kept is block.block else replace(block, block=kept)
 
 
 def _is_empty(block: Block) -> bool:
@@ -85,7 +94,7 @@ def _paired(messages: Sequence[Message]) -> Iterator[Message]:
             yield _answering(message, open_calls)
             open_calls = []
             continue
-        message = replace(message, blocks=tuple(_first_of_each(message.blocks, seen)))
+        message = _with(message, tuple(_first_of_each(message.blocks, seen)))
         if not message.blocks:
             continue
         open_calls = [call for block in message.blocks if (call := call_id_of(block)) is not None]
@@ -116,4 +125,4 @@ def _answering(message: Message, open_calls: Sequence[str]) -> Message:
         elif call_id_of(block) is None:
             rest.append(block)
     missing = (ToolResult(call, UNANSWERED, is_error=True) for call in open_calls if call not in results)
-    return replace(message, blocks=(*results.values(), *missing, *rest))
+    return _with(message, (*results.values(), *missing, *rest))

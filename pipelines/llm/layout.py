@@ -85,13 +85,16 @@ def _row(block: Block) -> str | None:
 
 
 def _with_marks(messages: Sequence[Message], marks: dict[int, Ttl]) -> tuple[Message, ...]:
-    out, n = [], 0
-    for message in messages:
-        blocks = []
-        for block in message.blocks:
-            blocks.append(replace(block, cache=marks[n]) if n in marks else block)
-            n += 1
-        out.append(replace(message, blocks=tuple(blocks)))
+    """The same messages, but for those that hold a marked block; `marks` by the index over all blocks."""
+    out, first = list(messages), 0
+    for at, message in enumerate(messages):
+        end = first + len(message.blocks)
+        for n in range(first, end):
+            if n in marks:
+                blocks = list(out[at].blocks)
+                blocks[n - first] = replace(blocks[n - first], cache=marks[n])
+                out[at] = replace(message, blocks=tuple(blocks))
+        first = end
     return tuple(out)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from workers.cli import (
+    bench,
     bubbles,
     conversations,
     cost,
@@ -99,6 +100,7 @@ def _because(taken: dict[str, object]) -> str:
 
 app.command()(explain.explain)
 app.command()(erase.erase)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)
 app.command()(queues.queues)
 app.command()(costs.costs)
 app.command()(doctor.doctor)

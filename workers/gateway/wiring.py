@@ -110,9 +110,8 @@ def assemble(
     own = settings.instance or "gateway"
     keys, snapshots = Keys(database, settings), Snapshots(database)
     letters, transitions = DeadLetters(snapshots), Transitions(database, settings, courier, own)
-    secret = InstallationSecret(database, settings)
+    secret, passwords = InstallationSecret(database, settings), Passwords()
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
-    passwords = Passwords()
     return Parts(
         transitions=transitions,
         guard=Guard(keys, settings.gateway, clock.monotonic),

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from typing import Any
 
+import httpx2
 from anthropic import AnthropicError, AsyncAnthropic, Timeout
 
 from pipelines.llm.dialects.anthropic import from_wire, to_wire
@@ -13,6 +13,8 @@ from schemas.groups import LlmSettings
 from schemas.llm import ModelAnswer, ModelRequest
 from workers.adapters.llm.classify import classify, of_error_body
 from workers.adapters.llm.headers import CALL_HEADER
+
+PATH = "/v1/messages"
 
 
 class AnthropicModel:
@@ -42,15 +44,16 @@ class AnthropicModel:
         await self._client.close()
 
     async def _post(self, request: ModelRequest) -> tuple[bytes, str | None]:
-        wire: dict[str, Any] = to_wire(request)
+        body = json.dumps(to_wire(request), separators=(",", ":"), ensure_ascii=False).encode()
         try:
-            # The body is read as it came: parsed into the SDK's classes it would lose its order of keys.
-            response = await self._client.messages.with_raw_response.create(
-                **wire, extra_headers={CALL_HEADER: request.call}
+            # The SDK's door for bodies that are finished: it copies nothing, and what is read is what came. Parsed into
+            # the SDK's classes an answer would lose its order of keys.
+            response = await self._client.post(
+                PATH, content=body, cast_to=httpx2.Response, options={"headers": {CALL_HEADER: request.call}}
             )
         except AnthropicError as error:
             raise classify(error, self._clock.now()) from error
-        return await response.read(), response.headers.get("request-id")
+        return response.content, response.headers.get("request-id")
 
 
 def _answer(body: bytes, request: ModelRequest, request_id: str | None, latency_ms: int) -> ModelAnswer:

@@ -25,3 +25,18 @@ def test_anything_becomes_utf8(text: str) -> None:
 
     assert cleaned.encode().decode() == cleaned
     assert storable(cleaned) == cleaned
+
+
+def test_what_is_clean_is_not_copied() -> None:
+    clean = {"a": ["é", {"b": "\\u0000 in six letters", "n": 1}], "c": None}
+
+    assert storable_deep(clean) == clean
+    assert storable_deep(easy := {"a": ["é", {"b": 1}]}) is easy
+
+
+def test_one_spoilt_string_deep_inside_is_found() -> None:
+    for spoilt in ("\0", "\ud800"):
+        assert storable_deep({"a": [{"b": f"x{spoilt}"}], f"k{spoilt}": 1}) == {
+            "a": [{"b": "x" if spoilt == "\0" else "x�"}],
+            "k" if spoilt == "\0" else "k�": 1,
+        }
