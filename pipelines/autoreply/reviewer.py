@@ -47,7 +47,7 @@ class Reviewer:
         """Honesty always; the rest when the review is on. Where the rules find something and the writer may correct it,
         the second model is not asked: it would read what is about to be written anew. `found`: what the lookups of this
         run answered. Raises CallFailed, RunTakenAway."""
-        verdict = validation.honest(bubbles, self.case.persona.spec)
+        verdict = validation.honest(bubbles, self.case.persona.spec, self.case.turns)
         if verdict.critical is None and self.limits.use_redaction_validation:
             verdict = validation.by_rules(bubbles, self.case, found)
             if verdict.critical is None:

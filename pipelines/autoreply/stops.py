@@ -27,7 +27,7 @@ def stopped(case: Case) -> Silence | Failure | None:
         return Silence(SilenceReason.OPTED_OUT, detail=alarm.stop, trace=trace, alarm=alarm)
     if mode_of(case.persona.spec.disclosure) != "handover":
         return None
-    if (rule := _asks_who_writes(waiting)) is not None:
+    if (rule := _asks_who_writes(case, waiting)) is not None:
         trace = _trace(case, Code.IDENTITY_QUESTION, rule)
         return Failure(Code.IDENTITY_QUESTION, rule, trace, prepared=true_replies(case))
     return None
@@ -57,10 +57,11 @@ def _is_ours(turn: Turn) -> bool:
     return turn.author in (Author.AI, Author.OPERATOR)
 
 
-def _asks_who_writes(waiting: list[Turn]) -> str | None:
+def _asks_who_writes(case: Case, waiting: list[Turn]) -> str | None:
+    names = {name for name in (case.persona.name, case.persona.spec.display_name) if name}
     texts = [turn.text for turn in waiting]
     together = " ".join(texts) if len(texts) > 1 else ""
-    return next((rule for text in (*texts, together) if (rule := identity.question(text)) is not None), None)
+    return next((rule for text in (*texts, together) if (rule := identity.question(text, names)) is not None), None)
 
 
 def _trace(case: Case, code: Code | None, rule: str) -> tuple[TraceItem, ...]:

@@ -13,7 +13,7 @@ from pipelines.autoreply.language import in_another, wanted
 from pipelines.autoreply.prompts import chain, product
 from pipelines.autoreply.prompts.persona import language_name
 from pipelines.memory.external import neutralised
-from schemas.conversation import Case
+from schemas.conversation import Case, Turn
 from schemas.decisions import Bubble
 from schemas.resources import PersonaSpec
 
@@ -62,9 +62,10 @@ class _Answer(BaseModel):
     issues: list[_Issue]
 
 
-def honest(bubbles: Sequence[Bubble], persona: PersonaSpec) -> Verdict:
-    """What no setting switches off."""
-    found = honesty.first_break([bubble.text for bubble in bubbles], honesty.mode_of(persona.disclosure))
+def honest(bubbles: Sequence[Bubble], persona: PersonaSpec, turns: Sequence[Turn] = ()) -> Verdict:
+    """What no setting switches off. `turns`: the window, for a sentence may have begun in a bubble that left."""
+    mode = honesty.mode_of(persona.disclosure)
+    found = honesty.first_break([bubble.text for bubble in bubbles], mode, honesty.unanswered(turns))
     if found is None:
         return Verdict()
     return Verdict((Issue(found.candidate, found.rule, "critical", "It breaks the honesty rule."),))

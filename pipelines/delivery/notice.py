@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+from pipelines.honesty.disclosing import discloses
 from pipelines.text import clean, fold, rendered
 from schemas.resources import Disclosure
 
@@ -43,7 +44,7 @@ class Notice:
 
 def worded(disclosure: Disclosure, display_name: str, languages: list[str | None]) -> Notice:
     """In the first of `languages` that has a text, else in English. `fr-CA` is served by `fr`."""
-    own = {tag.lower(): words for tag, words in disclosure.texts.items() if says_something(words)}
+    own = {tag.lower(): words for tag, words in disclosure.texts.items() if tells(words, tag)}
     known = TEXTS | own
     tags = (tag for language in languages for tag in _from_exact_to_base(language))
     tag = next((tag for tag in tags if tag in known), "en")
@@ -63,6 +64,11 @@ def version_of(words: str) -> str:
 def says_something(words: str) -> bool:
     """Whether a reader sees letters besides the persona's name."""
     return sum(letter.isalpha() for letter in fold(words.replace(NAME, " "))) >= FEWEST_LETTERS
+
+
+def tells(words: str, language: str) -> bool:
+    """Whether it is a notice at all. One that was kept before this was asked for is not shown."""
+    return says_something(words) and discloses(words, language)
 
 
 def _repeat(disclosure: Disclosure) -> timedelta | None:

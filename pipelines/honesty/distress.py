@@ -14,6 +14,23 @@ _NEEDS_FR = (
 )
 _BUT_NOT = r"(?! (?:que|sur moi|liquide|en liquide|cash|ici|avec moi|a (?:te|leur|lui) donner pour))"
 _SAYS = any_of(
+    r"^(?:\W|mdr |bah |ben |desolee? |non |la |moi |franchement |mais |pardon |jpp )*(?:plus|pu|pas) (?:du tout "
+    r"|une? )?(?:de |d')?"
+    r"(?:argent|thunes?|fric|sous|oseille|ronds?|pognon|ble)\b(?: (?:la|ce mois|sur mon compte|moi|desolee?|pour "
+    r"(?:ca|ce mois"
+    r"|l'instant)|en ce moment|mdr))*[ .!,;…]*(?:$|desole)",
+    r"\bje (?:galere|rame|peine|lutte|ai du mal|arrive pas|struggle)(?: \w+){0,2} (?:a|pour) (?:payer|regler"
+    r"|rembourser|finir) (?:" + _NEEDS_FR + r"|le mois|mes mois|les factures)",
+    r"\bj'ai (?:vraiment |trop )?du mal a (?:payer|regler|finir|boucler) (?:" + _NEEDS_FR + r"|le mois|mes mois|les "
+    r"fins de mois)",
+    r"\bi (?:just |recently )?(?:lost|got fired from|got laid off from) my job\b[^.!?]{0,40}\b(?:can'?t|cannot"
+    r"|couldn'?t|no money|broke|behind"
+    r"|afford|rent|bills)\b",
+    r"\bi(?:'m| am) (?:really |kinda )?(?:struggling|strugglin) to (?:pay|make rent|afford|make ends meet)",
+    r"\bi (?:just |really )?(?:can'?t|cannot|cant) pay\b(?= ?(?:$|[.,!;]|any ?more|right now|you|now|for (?:it|this"
+    r"|that)))",
+    r"\bj'ai perdu mon (?:travail|boulot|taf|emploi|job)\b[^.!?]{0,40}\b(?:payer|argent|loyer|thunes?|factures|peux "
+    r"(?:pas|plus))\b",
     r"\b(?:j'ai|jai|j ai|il me reste|il ne me reste|me reste) (?:vraiment |deja |carrement )?(?:plus|pas|pu|aucun"
     r"|presque plus)(?: du tout| vraiment)? (?:d'|de |un |une )?" + _MONEY_FR + r"\b" + _BUT_NOT,
     r"\bj'ai (?:plus|pas) (?:du tout |vraiment )?les moyens\b|\bje n'ai (?:plus|pas) (?:du tout "

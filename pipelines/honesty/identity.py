@@ -1,6 +1,11 @@
 """Does the contact ask who writes: a person or a machine?"""
 
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
 from pipelines.honesty.reading import any_of, clauses, hits
+from pipelines.text import spoken
 
 _MACHINE = (
     r"(?:chat ?bots?|b[o0]ts?|robots?|ia|ai|a\.i\.|i\.a\.|intelligence artificielle|artificial intelligence|algo"
@@ -34,6 +39,20 @@ _ASKS = r"(?=[^?]{0,160}\?)"
 _WRITES = r"(?:ecri[stv]\w*|repon[ds]\w*|parles?|tapes?|typing|writing|replying|answering|texting|talking|responding)"
 
 _NAMED = any_of(
+    # « suis-je en train de parler à une machine ? », « on dirait un bot », "is this automated?"
+    r"\b(?:suis-je|est-ce que je suis|je suis) (?:vraiment |bien )?en train de (?:parler|discuter|ecrire|causer"
+    r"|echanger)"
+    r" (?:a|avec) (?:une? |l')?(?:machine\b|" + _MACHINE + r")" + _ASKS,
+    r"\bon dirait (?:vraiment |trop |carrement |que (?:t'es|tu es|c'est) )?(?:une? |les? |des )?(?:reponses? d'"
+    r"|messages? d')?"
+    r"(?:une? )?" + _MACHINE,
+    r"\b(?:is|are|isn't|aren't) (?:this|these|it|that|you|your (?:messages|replies|answers|texts))(?: messages| "
+    r"replies| texts"
+    r"| chat)? (?:all |just |really |actually |not )*(?:automated|automatic|scripted|auto-?generated|ai[- ]generated"
+    r"|computer[- ]generated|pre-?written)\b" + _ASKS,
+    r"\b(?:c'est|ce sont|sont|est-ce|est) (?:des (?:messages|reponses) |un message |tout |tes messages |juste |que )*"
+    r"(?:automatises?|automatique|automatiques|genere[es]* par)\b" + _ASKS,
+    r"\b(?:parler|discuter|ecrire) (?:a|avec) (?:une? |l')?" + _MACHINE + _ASKS,
     r"(?<![\w'&])t (?:pas |vraiment |juste |genre )*(?:une? |qu'une? )" + _MACHINE,
     r"^(?:so |wait |lol |hey )*(?:you|u|ya) (?:really |even )?(?:an? )?" + _MACHINE + r" ?\?",
     # « t'es un bot ? », "are you an AI", "you're a bot": a doubt, asked or not
@@ -57,6 +76,24 @@ _NAMED = any_of(
     r"\bbot ou (?:pas|humain|vraie)|\b(?:bot|robot|ia|ai) (?:or|ou) (?:human|humaine?|real|une? vraie?|reelle?|pas)\b",
 )
 _DOUBTED = any_of(
+    # « t'es réel ? », « t'existes vraiment ? », "you're not real are you", « t'es pas un faux profil ? »
+    r"\b(?:t'es|tu es|vous etes) " + _MAYBE + r"(?:reel(?:le)?s?|pour de vrai)\b" + _ASKS,
+    r"\b(?:t'es|tu es|vous etes|es[- ]tu|c'est|t'as) " + _MAYBE + _A + r"(?:vraie? )?" + _HUMAN + r" (?:ou (?:quoi"
+    r"|pas|non)"
+    r"|n'est[- ]ce pas|hein|si)\b",
+    r"\b(?:t'existes|tu existes|existes[- ]tu|vous existez) "
+    + _MAYBE
+    + r"(?:pour de vrai|en vrai|reellement)?"
+    + _ASKS,
+    r"\b(?:do|does) (?:you|u|she|he) (?:really|actually|even) exist\b",
+    r"\b(?:you're|you are|u are|ur|your|u) (?:probably |definitely |clearly |so |just )*(?:not|n't) (?:even |really "
+    r"|actually "
+    r"|a )*(?:real|human|real person|real girl|actual person)\b(?! (?:ly|good|nice|sure))",
+    r"\byou (?:aren't|ain't) (?:even |really |actually |an? )*(?:real|human|real person)\b",
+    r"\b(?:are you|are u|you're|you are|t'es|tu es|vous etes|es[- ]tu|c'est|is this|is it|this is|isn't this) "
+    + _MAYBE
+    + r"(?:une? |an? )?(?:faux|fake|catfish|bidon|faux profil|fake (?:profile|account))\b(?: profil| compte)?"
+    + _ASKS,
     r"^(?:so |wait |lol |hey )*(?:you|u|ya) (?:really |even |for )?(?:an? )?(?:real|" + _HUMAN + r") ?\?",
     r"\best-ce (?:bien |vraiment )?(?:une? )?" + _HUMAN + r" qui (?:m'|me )?" + _WRITES,
     r"(?<![\w'&])t (?:vraiment |bien )*(?:une? )?" + _HUMAN + r" ?\?",
@@ -92,11 +129,32 @@ _DOUBTED = any_of(
 )
 
 
-def question(text: str) -> str | None:
-    """`asks_if_machine` or `asks_if_human`. Quotations and what others said do not count."""
+# « c'est vraiment Maya ? »: a name as it is written, or the persona's own in whatever letters.
+_A_NAME = re.compile(
+    r"\b[Cc]['’]?est (?:vraiment|bien|r[ée]ellement) [A-ZÀ-Ý][a-zà-ÿ]+ ?(?:qui [^?]{1,40})?\?"
+    r"|\b(?:[Ii]s (?:this|it|that)|[Aa]m [Ii] (?:talking|speaking|writing) (?:to|with)) (?:really|actually) "
+    r"[A-Z][a-z]+ ?"
+    r"(?:typing|writing|texting|here)?\?"
+)
+
+
+def question(text: str, names: Iterable[str] = ()) -> str | None:
+    """`asks_if_machine` or `asks_if_human`. Quotations and what others said do not count. `names`: the persona's."""
     lines = clauses(text)
     if next(hits(_NAMED, lines), None) is not None:
         return "asks_if_machine"
     if next(hits(_DOUBTED, lines), None) is not None:
         return "asks_if_human"
+    if _A_NAME.search(text) or any(next(hits(_called(name), lines), None) is not None for name in names):
+        return "asks_if_human"
     return None
+
+
+@lru_cache(maxsize=64)
+def _called(name: str) -> re.Pattern[str]:
+    """Who asks whether it is really they who write, or says that it is not."""
+    own = re.escape(spoken(name))
+    return re.compile(
+        rf"\b(?:c'est|t'es|tu es|es[- ]tu|je parle a|is (?:this|it|that)|are you|am i talking to) (?:pas |not )?"
+        rf"(?:vraiment|bien|reellement|really|actually|la vraie|le vrai|the real) (?:a )?{own}\b{_ASKS}"
+    )

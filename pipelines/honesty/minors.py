@@ -22,7 +22,8 @@ _ONLY = (
 _NO_AGE = (
     r"(?! (?:d'|de |du |des |que |qu'|dans (?:ma tete|mon coeur|cette|la|le|une|l'|ce|son|notre|les)|devant|derriere"
     r"|passes?"
-    r"|a (?:bosser|travailler|attendre|faire|vivre|supporter|rattraper|tirer)|chez|avec (?:lui|elle|mon|ma)|au compteur"
+    r"|a (?:bosser|travailler|attendre|faire|vivre|supporter|rattraper|tirer)|chez|avec (?:lui|elle|mon|ma)|au "
+    r"compteur"
     r"|en (?:france|tant)|sur (?:moto|le)|mental|je crois que|pour (?:payer|rembourser)))"
 )
 _GRADES = (
@@ -45,6 +46,15 @@ _THEN = (
     r"|and (?:you|a half\b(?! (?:months|weeks|hours|years in|miles))|i\b|my|from|in school|live)|btw|but|so\b|lol"
     r"|haha|is that|from|girl|boy|female|male))"
 )
+# « je suis au collège ce matin pour mon fils », « ... comme prof »: they are there, and not as a pupil.
+_FOR_ANOTHER = (
+    r"(?![^.!?]{0,40}\b(?:pour (?:mon|ma|mes|le|la|les|chercher|deposer|une reunion|un rdv|un rendez-vous|voir"
+    r"|travailler|bosser)"
+    r"|(?:comme|en tant que) (?:prof|surveillante?|pion|aed|cpe|aesh|enseignante?|stagiaire)|avec (?:mon|ma|mes) "
+    r"(?:fils|fille|eleves?)"
+    r"|(?:chercher|recuperer|deposer) (?:mon|ma|mes)|de (?:mon|ma|mes) (?:fils|fille|enfants?)|voir (?:le|la|les) "
+    r"profs?)\b)"
+)
 _MINDED = re.compile(
     r"\b(?:mental\w*|at heart|in my head|inside|feel like|feels like|act like|comme si|l'impression|dans ma tete"
     r"|d'age mental|on dirait|in dog years|spiritually|au fond de moi|back when|quand j'avais|on m'a donne|parait)\b"
@@ -52,6 +62,20 @@ _MINDED = re.compile(
 _NOT_FOR_LONG = r"(?:dans|en|le|bientot|l'annee|la semaine|le mois|ce|cette|demain|in|next|this|on|soon|tomorrow)"
 
 _SAYS = any_of(
+    # « moi c'est Tom, 15 ans », "15M here", « 17 ans dans 2 mois », « je passe le brevet cette année »
+    rf"\b(?:moi c'est|moi je suis|je m'appelle|je suis|mon (?:nom|prenom) (?:c'est|est)|i'm|i am|my name is|name's) "
+    rf"(?!(?:le|la|les|un|une|en|au|a|de|maman|papa|mariee?|fan|prof|avec)\b)[a-z-]+,? (?:et )?(?:j'ai "
+    rf")?(?:{_YOUNG_FR}{_YEARS}{_NO_AGE}"
+    rf"|{_YOUNG_EN} ?(?:yo|y/o|years old)\b)",
+    rf"\b(?:i'm|i am|my name is|name's) (?!(?:not|no|at|on|in|down|up)\b)[a-z-]+(?:,| and(?: i'm)?) {_YOUNG_EN}(?=$"
+    rf"|[.!]?$|[.!] )",
+    rf"(?:^|, ?|\bj'ai |\bj'aurai )(?:bientot |presque )?(?:1[0-7]|{_EIGHTEEN}){_YEARS} dans (?:\d+|un|une|deux"
+    rf"|trois|quatre|cinq|six"
+    r"|quelques|peu)\b(?: (?:jours?|semaines?|mois|temps))?(?! (?:ans|annees))",
+    r"\b(?:je (?:vais )?(?:passe|passer|prepare|preparer|revise|reviser|bosse)|j'ai) (?:bientot |deja )?(?:le |mon "
+    r"|pour le |pour mon )"
+    r"(?:brevet(?: des colleges)?)\b(?! (?:de|d'|bts|pro|federal|en|aviation|pilote|professionnel))",
+    r"\b(?:je (?:vais )?(?:passe|passer|revise|reviser)|j'ai) (?:bientot |deja )?(?:le |mon )bac(?: de)? francais\b",
     _J_AI + _ONLY + _YOUNG_FR + _YEARS + _NO_AGE,
     rf"\bj[e']? ?n'?(?: en)? ?ai (?:encore )?(?:que|qu'|seulement) ?(?:a peine )?{_YOUNG_FR}{_YEARS}{_NO_AGE}",
     rf"\bje? ?(?:viens (?:juste |tout juste |a peine )?d'avoir|vais sur mes|fete mes|va sur mes) "
@@ -69,7 +93,11 @@ _SAYS = any_of(
     + _GRADES
     + r"\b"
     + _NO_GRADE
-    + r"|au (?:college|primaire|lycee|cp|cm1|cm2)\b|a l'ecole primaire\b|(?:une? )?(?:collegien(?:ne)?|lyceen(?:ne)?"
+    + r"|au (?:college|primaire|lycee|cp|cm1|cm2)\b"
+    + _FOR_ANOTHER
+    + r"|a l'ecole primaire\b"
+    + _FOR_ANOTHER
+    + r"|(?:une? )?(?:collegien(?:ne)?|lyceen(?:ne)?"
     r"|ecolier|ecoliere)\b)",
     r"\bje (?:rentre|passe|vais) en (?:classe de )?(?:6e|6eme|sixieme|5e|5eme|4e|4eme|3e|3eme|seconde|terminale)\b"
     + _NO_GRADE,
@@ -106,7 +134,8 @@ _BORN = re.compile(
 )
 _AGE_ASKED = re.compile(r"\bquel age\b|\bhow old\b|\bton age\b|\byour age\b|\bt'as combien\b")
 _AGE_ALONE = re.compile(
-    rf"^(?:bah |ben |euh |moi |j'ai |j'en ai |jen ai |j'en |que |juste |i'm |im |just |only |well |bientot |almost |,)*"
+    rf"^(?:bah |ben |euh |moi |j'ai |j'en ai |jen ai |j'en |que |juste |i'm |im |just |only |well |bientot |almost "
+    rf"|,)*"
     rf"({_YOUNG_FR}|{_YOUNG_EN})(?: ?ans?| piges| berges| balais| ?yo| ?y/o| years old)?(?: et demi| and a half)?"
     r"(?:,? (?:et toi|et vous|toi|and you|and u|u|hbu|wbu|you))?[ .!?)(:;😊🙂🙈😅]*$"
 )
@@ -116,9 +145,15 @@ _AGE_BACK = re.compile(
     rf"|{_YOUNG_FR} ?(?:piges|berges|balais)(?:,? (?:et toi|et vous))?"
     rf"|{_YOUNG_EN} years? old,? (?:and you|and u|hbu|wbu|you))[ .!?)(:;😊🙂🙈😅]*$"
 )
+# "15M here", "16f": as strangers introduce themselves. "15m" alone is a distance, or a wait.
+_TAGGED = re.compile(
+    rf"(?:^|[,;(] ?)(?:(?:salut|coucou|hey|hi|hello|cc|slt|bonjour|yo),? ?)?{_YOUNG_EN}(?: ?[mf][ ,/-]+(?:here|ici"
+    rf"|fr|us|uk|usa)\b"
+    r"|[fg](?=$|[ .!?)]))"
+)
 _MARKS = re.compile(r"[*_~`]+")
 _NEEDS = words(
-    "an|berges|turn|gonna|y.o|y/o|piges|balais"
+    "an|berges|brevet|bac|turn|gonna|y.o|y/o|piges|balais"
     "|mineur|age|grade|school|year|yo|minor|lyce|colleg|ecol|i'm|im |i am|i turn|i'll|"
     "i will|suis en|suis au|je rentre|je passe|je vais en"
 )
@@ -131,7 +166,11 @@ def signal(text: str, year: int | None = None, asked: str = "") -> str | None:
     only when one was asked for.
     """
     lines = [line for line in clauses(_MARKS.sub("", text)) if _MINDED.search(line) is None]
-    if next(hits(_SAYS, naming(_NEEDS, lines)), None) is not None or any(map(_AGE_BACK.match, lines)):
+    if (
+        next(hits(_SAYS, naming(_NEEDS, lines)), None) is not None
+        or any(map(_AGE_BACK.match, lines))
+        or any(map(_TAGGED.search, lines))
+    ):
         return "says_age"
     if asked and any(map(_AGE_ASKED.search, clauses(asked))) and any(map(_AGE_ALONE.match, lines)):
         return "answers_age"

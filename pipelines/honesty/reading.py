@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from pipelines.text import fold
+from pipelines.text import fold, spoken
 
 _CLAUSE = re.compile(r"[\n\r]+|(?<=[.!?…;])\s+")
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|«[^»]{1,300}»|“[^”]{1,300}”")
@@ -15,7 +15,8 @@ _THEIRS = (
 )
 # « ma nièce m'a dit : j'ai 15 ans », "I told him stop texting me": somebody else's words, or words to somebody else.
 _REPORTED = re.compile(
-    rf"\b(?:{_THEIRS})\b.{{0,25}}\b(?:dit|dis|disait|disent|ecrit|ecrivait|repond|repondu|envoye|chante|crie|hurle|raconte"
+    rf"\b(?:{_THEIRS})\b.{{0,25}}\b(?:dit|dis|disait|disent|ecrit|ecrivait|repond|repondu|envoye|chante|crie|hurle"
+    rf"|raconte"
     r"|said|says|say|told|tells|wrote|texted|goes|sings|screamed)\b.{0,12}$"
     r"|\btold (?:him|her|them|my \w+)\b.{0,12}$"
 )
@@ -35,7 +36,7 @@ def clauses(text: str) -> tuple[str, ...]:
     """
     found = []
     for part in _CLAUSE.split(text):
-        plain = fold(part)
+        plain = spoken(part)
         own = " ".join(_QUOTED.sub(" … ", plain).split())
         found.append(own if own.strip(" .…!?") else plain)
     return tuple(clause for clause in found if clause)

@@ -30,6 +30,15 @@ _ACTS_FR = (
     r"|me jeter sous|me jeter (?:du|par|d'un)|avaler (?:tous )?(?:mes|des) (?:cachets|medicaments|medocs))"
 )
 _STRONG = any_of(
+    r"\b(?:j'ai|je viens d') ?(?:\w+ )?aval(?:e|er) (?:tous? |toutes? |plein |une? |la |le |trop |beaucoup )*(?:de "
+    r"|d'|des |mes |les |ses |boite |"
+    r"plaquette |tas |tube )*(?:cachets|medicaments|medocs|somniferes|comprimes|xanax|doliprane|javel|anxiolytiques)"
+    r"\b(?! (?:contre|pour (?:la|le|mon|ma|les)|du matin|prescrits))",
+    r"(?:^|\b(?:gonna|going to|wanna|want to|will|might|should|to|i'll|just) )kms\b(?! (?:from|away|per|an|par|de|a"
+    r"|in|to|today|this))",
+    r"\b(?:ca|sa|c'est|cela) (?:ne |n')?(?:sert|servait)? ?(?:plus )?a rien (?:de |d')(?:vivre|etre en vie|exister"
+    r"|continuer a vivre)\b(?! (?:a|en|avec|chez|dans|comme|ensemble|ici|au|sur)\b)",
+    r"\bje (?:ne )?(?:sers|sers plus) a rien\b[^.!?]{0,30}\b(?:mourir|vivre|disparaitre)\b",
     _I_WANT_FR + _ACTS_FR,
     r"\b(?:j'ai|avoir|encore|toujours) (?:\w+ )?(?:des |mes |les )?(?:idees|pensees|envies) (?:noires|suicidaires"
     r"|de suicide|de mort)",
@@ -84,7 +93,8 @@ _NO_WISH = re.compile(
     r"|kill myself) than\b"
 )
 _NEEDS = words(
-    "suicid|mourir|creve|tuer|mort|finir|disparait|noires|scarifi|mutil|du mal|veines|vivre|vie|etre la|"
+    "suicid|kms|rien de viv|anxiol|javel|mourir|creve|tuer|mort|finir|disparait|noires|scarifi|mutil|du mal|veines"
+    "|vivre|vie|etre la|"
     "exist|balle|en l'air|pendre|sauter|jeter|jours|cachets|medic|medocs|coupe|somnif|comprim|xanax|"
     "doliprane| ts|tentative|die|kill|end |ending|dead|myself|live|alive|life|without me|born|pills|meds|"
     "wrists|overdos|self|jump|be here|go on|bottle"

@@ -29,6 +29,15 @@ _WRITE_FR = (
     r"|notifications?)|me spammer|me harceler|me solliciter|me demarcher|m'appeler)"
 )
 _ASKS = any_of(
+    # « arrêtez ça tout de suite » to who is not on first-name terms; « arrête » alone is banter between friends
+    r"^(?:(?:svp|stp|merci de|non|mais|bon|ok|s'il vous plait),? )*(?:arretez|cessez)(?: (?:ca|cela|vos messages|de "
+    r"m'embeter|tout ca))+"
+    r"(?: (?:tout de suite|immediatement|maintenant|svp|stp|s'il vous plait|merci))*[ .!]*$",
+    r"^(?:(?:svp|stp|non|mais|bon|ok),? )*(?:arrete|stop)(?: (?:ca|cela|tes messages|de me (?:parler|repondre)))"
+    r"(?: (?:tout de suite|immediatement))[ .!]*$",
+    r"^(?:(?:please|pls|just|ok|then|so),? )*block me(?: (?:please|pls|then|now|already|too))*[ .!]*$"
+    r"|\b(?:please|pls|just) block me(?= ?(?:$|[.!,]))",
+    r"^(?:(?:svp|stp),? )*bloque(?:z)?[- ]moi(?: (?:svp|stp|maintenant|merci|alors|aussi))*[ .!]*$",
     r"(?<!n')(?<!s')\b(?:arrete|arretes|arretez|cesse|cesses|cessez|stop|stoppe|stoppez)(?: maintenant"
     r"| tout de suite| svp| stp| immediatement|,)* (?:de )?" + _WRITE_FR + r"\b" + _ONLY_THEN,
     r"\b(?:tu peux|peux[- ]tu|pouvez[- ]vous|vous pouvez|merci d'|il faut|faut|veuillez|je veux que tu"
@@ -68,7 +77,7 @@ _ASKS = any_of(
     r"\b(?:delete|lose|remove) my (?:number|contact)\b",
 )
 _NEEDS = words(
-    "stop|arret|cess|plus|abonn|inscri|laiss|fous|fout|fich|supprim|efface|retire|unsub|opt| me |leave|"
+    "stop|block|bloque|arret|cess|plus|abonn|inscri|laiss|fous|fout|fich|supprim|efface|retire|unsub|opt| me |leave|"
     "contact|messages|text|my number|mails|from you"
 )
 

@@ -2,6 +2,7 @@
 
 from pipelines.text.blank import is_blank
 from pipelines.text.clean import clean
+from pipelines.text.colloquial import spoken
 from pipelines.text.fold import fold, holds
 from pipelines.text.graphemes import graphemes, head, length
 from pipelines.text.language import KNOWN_LANGUAGES, clear_language
@@ -26,6 +27,7 @@ __all__ = [
     "length",
     "rendered",
     "split",
+    "spoken",
     "storable",
     "storable_deep",
 ]

@@ -218,10 +218,19 @@ async def test_a_notice_cannot_be_emptied_and_its_own_words_are_kept_in_the_log(
     assert log == [{"fr": "Une IA écrit."}, {}]
 
 
+async def test_a_notice_must_tell_that_an_ai_answers(database_url: str) -> None:
+    own = {"fr": "Bienvenue chez Maya !", "fr-CA": "Tu parles avec la vraie Maya, en direct.", "en": "No AI here."}
+    async with a_gateway(database_url) as gateway:
+        refused = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {**own, "de": "Eine KI antwortet."}}})
+
+    assert [error["field"].rpartition(".")[2] for error in refused["errors"]] == ["fr", "fr-CA", "en"]
+    assert all("an AI" in error["message"] for error in refused["errors"])
+
+
 async def test_a_notice_that_a_channel_would_cut_is_refused(database_url: str) -> None:
     async with a_gateway(database_url) as gateway:
-        fits = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"hi": "क" * 333}}})
-        wordy = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"hi": "क" * 334}}})
+        fits = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"hi": "एआई " + "क" * 329}}})
+        wordy = await apply(gateway, ACME, {**MAYA, "disclosure": {"texts": {"hi": "एआई " + "क" * 331}}})
         named = await apply(gateway, ACME, {**MAYA, "display_name": "é" * 500})
 
     fields = [[error["field"] for error in problem["errors"]] for problem in (wordy, named)]

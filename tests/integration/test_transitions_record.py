@@ -116,6 +116,43 @@ async def test_a_notice_accepted_elsewhere_meanwhile_is_dropped(database_url: st
         )
 
 
+async def test_a_notice_that_became_due_while_the_reply_waited_leaves_first(database_url: str) -> None:
+    """An hour between notices: told before the decision, and long ago when the first bubble leaves."""
+    async with a_storage(database_url, {**NOTICE_ON, "disclosure": {"notice": True, "repeat_hours": 1}}) as storage:
+        await storage.say()
+        await storage.rows("UPDATE contacts SET noticed_at = clock_timestamp()")
+        await storage.transitions.record(await storage.claim(), a_reply("salut", "ça va ?"))
+        await storage.rows("UPDATE contacts SET noticed_at = clock_timestamp() - interval '2 hours'")
+        left = []
+        for _ in range(3):
+            await storage.make_due()
+            left.append(await storage.send())
+            await storage.transitions.settle(left[-1], Accepted())
+
+        words = "The replies of Maya are written by an AI assistant."
+        told = await storage.rows("SELECT facts FROM job_events WHERE why = 'notice_due'")
+        assert [json.loads(posting.body)["data"]["kind"] for posting in left] == ["notice", "text", "text"]
+        assert await storage.candidates() == [
+            (0, "notice", "sent", words),
+            (1, "text", "sent", "salut"),
+            (2, "text", "sent", "ça va ?"),
+        ]
+        assert [row["facts"] for row in told] == [{"notice": "default-1", "language": "en"}]
+        assert (await storage.job())["state"] == "sent"
+
+
+async def test_a_notice_delivered_elsewhere_long_before_its_reply_is_due_again(database_url: str) -> None:
+    """Delivered after this reply was decided, but the interval has passed since: it stays."""
+    async with a_storage(database_url, {**NOTICE_ON, "disclosure": {"notice": True, "repeat_hours": 1}}) as storage:
+        await storage.hold("salut")
+        await storage.rows("UPDATE candidates SET created_at = clock_timestamp() - interval '9 hours'")
+        await storage.rows("UPDATE contacts SET noticed_at = clock_timestamp() - interval '2 hours'")
+
+        posting = await storage.send()
+
+        assert json.loads(posting.body)["data"]["kind"] == "notice"
+
+
 async def test_a_reply_to_old_news_is_thrown_away(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         await storage.say()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pipelines.autoreply.issues import Issue
 from pipelines.autoreply.rules.links import links
 from pipelines.autoreply.rules.sources import Sources
-from pipelines.text import fold
+from pipelines.text import fold, spoken
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble
 
@@ -28,10 +28,12 @@ _KINDS = (
 )
 
 _LATER = (
-    r"\b(?:demain|plus tard|tout a l'heure|tantot|bientot|apres-demain|la semaine prochaine|cette semaine"
+    r"\b(?:demain|ce soir|cette nuit|cet aprem|cet apres-midi|dans la soiree|dans la journee|plus tard|tout a "
+    r"l'heure|tantot|bientot|apres-demain|la semaine prochaine|cette semaine"
     r"|ce week-?end|"
     r"dans (?:\d+|une?|deux|trois|quelques) (?:minutes?|heures?|jours?|semaines?)|"
-    r"(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)(?: prochain)?|later|tomorrow|soon|tonight|next week|"
+    r"(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)(?: prochain)?|later|tomorrow|tmrw|soon|tonight|next "
+    r"week|"
     r"in (?:a|an|\d+|two|few|a few) (?:minutes?|hours?|days?|weeks?)|this weekend|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
 )
@@ -42,11 +44,20 @@ _SENDS = (
     r"\b(?:voila|voici|tiens,?) (?:donc |juste |enfin )?(?:la|le|les|ta|ton|tes|une|un|l') ?"
     rf"(?:petite? |belle |jolie |nouvelle |derniere |fameuse )*{_THING}",
     rf"\b(?:i'm|i am|im) (?:just )?(?:sending|attaching|dropping|sharing)\b{_GAP}{_THING}",
+    rf"\bhere (?:you|u) (?:go|are)\b{_GAP}{_THING}",
+    rf"\b(?:check(?: out)?|look at|peep|have a look at) (?:this|these)\b{_GAP}{_THING}",
+    rf"\b(?:regarde|mate|admire|checke?)[sz]? (?:un peu |moi )?(?:cette|ces|ce)\b{_GAP}{_THING}",
     rf"\bhere(?:'s| is| are|s) (?:your|the|a|an|that|some|another) (?:\w+ )?{_THING}",
 )
 _HAS_SENT = (
     rf"\bje (?P<now>viens) (?:juste )?de (?:t'|te |vous )(?:en )?(?:envoyer|mettre|poster|partager)\b{_GAP}{_THING}",
-    rf"\bje (?:t'|vous )ai (?:(?P<now>juste) |deja |bien )?(?:envoye|transfere|partage)e?s?\b{_GAP}{_THING}",
+    rf"\bje (?:t'|vous )ai (?:(?P<now>juste) |deja |bien )?(?:envoye|transfere|partage|poste|glisse|balance"
+    rf"|laisse)e?s?\b{_GAP}{_THING}",
+    rf"\bje (?:t'|vous )ai (?:juste |deja |bien )?mis(?:e?s)? (?:la|le|les|une?|ta|ton|tes|des|mon|ma"
+    rf"|mes)\b{_GAP}{_THING}"
+    r"(?:[^.!?;\n]{0,15}\b(?P<now>au-dessus|ci-dessus|ci-dessous|dessous|ici)\b)?",
+    rf"\b{_THING}[^.!?;\n]{{0,15}}\b(?P<now>juste au-dessus|juste en dessous|ci-dessus|ci-dessous|right above|just "
+    rf"above|right below)",
     rf"\bi(?:'ve| have)? (?:(?P<now>just) |already )?(?:sent|attached|shared)\b{_GAP}{_THING}",
 )
 _BUSINESS_FR = r"commande|abonnement|reservation|paiement|rendez-vous|rdv|acces|compte|forfait|inscription"
@@ -71,6 +82,29 @@ _WILL_SEND = (
     rf"|enregistrer)\b{_GAP}{_THING}",
     r"\bi(?:'ll|ll| will|'m going to|'m gonna| am going to) (?:definitely |totally |also |just |then )?"
     rf"(?:send|show|share|film|record|shoot|prepare|drop|make) (?:you|u)\b{_GAP}{_THING}",
+    rf"\b(?:tu|vous) (?:recevras|recevrez|auras|aurez|vas recevoir|vas avoir|allez recevoir|allez "
+    rf"avoir)\b{_GAP}{_THING}",
+    rf"\byou(?:'ll| will|'re going to|'re gonna) (?:get|receive|have)\b{_GAP}{_THING}",
+    r"\bi(?:'ll|ll| will|'m going to|'m gonna| am going to) (?:definitely |totally |also |just |then )?"
+    rf"(?:send|share|post|drop) (?:a|an|the|that|my|some|another|your)\b{_GAP}{_THING}",
+)
+# « je te l'envoie », "I'll send it": whatever it is, something would have to be there.
+_IT = r"(?:l'|la |le |les )"
+_SENDS_IT = (
+    rf"\bje (?:t'|te |vous ){_IT}(?:envoie|envoi|balance|transfere|partage|file)\b(?! (?:a |un mot|en mille|par la "
+    rf"tete))",
+    r"\b(?:i'm|i am) (?:just )?(?:sending|attaching|sharing) (?:it|them|one)\b",
+    r"\b(?:sending|dropping) (?:it|them) (?:now|over|right now|rn|to you)\b",
+)
+_WILL_SEND_IT = (
+    rf"\bje (?:t'|te |vous ){_IT}(?:enverrai|transfererai|partagerai|posterai)\b",
+    rf"\bje vais (?:t'|te |vous ){_IT}(?:envoyer|transferer|partager)\b",
+    rf"\b(?:tu|vous) {_IT}(?:recevras|recevrez|(?:auras|aurez)(?= ?(?:$|[.,!;]|demain|ce soir|bientot|dans|apres"
+    rf"|tout a)))\b",
+    r"\bi(?:'ll|ll| will|'m going to|'m gonna| am going to) (?:definitely |totally |also |just |then )?(?:send|share"
+    r"|film|record"
+    r"|shoot|drop|forward) (?:it|them|that|one|you one|you it|you that|it over)\b",
+    r"\byou(?:'ll| will|'re going to|'re gonna) (?:get|receive|have) (?:it|them)\b",
 )
 _WILL_COME_BACK = (
     rf"\bje (?:t'|te |vous )(?:reecris|ecris|rappelle(?! qu)|recontacte|renvoie"
@@ -96,6 +130,7 @@ def _patterns(*groups: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 
 _NOW, _BEFORE, _DONE = _patterns(_SENDS), _patterns(_HAS_SENT), _patterns(_HAS_DONE)
+_NOW_IT, _SOME_DAY_IT = _patterns(_SENDS_IT), _patterns(_WILL_SEND_IT)
 _SOME_DAY, _BACK = _patterns(_WILL_SEND), _patterns(_WILL_COME_BACK)
 _LATER_ON = re.compile(_LATER)
 
@@ -108,6 +143,10 @@ class _Reply:
     @classmethod
     def of(cls, bubbles: Sequence[Bubble]) -> "_Reply":
         return cls(frozenset(bubble.kind for bubble in bubbles), any(any(links(fold(b.text))) for b in bubbles))
+
+    @property
+    def holds_anything(self) -> bool:
+        return self.has_link or any(self.kinds & kinds for _, kinds in _KINDS)
 
     def holds(self, thing: str) -> bool:
         return bool(self.kinds & _kinds(thing)) or (self.has_link and re.fullmatch(_LINKED, thing) is not None)
@@ -139,6 +178,8 @@ def _sent_by_nobody(sentence: str, reply: _Reply, sources: Sources) -> str | Non
         found = pattern.search(sentence)
         if found and not reply.holds(found["thing"]) and not _LATER_ON.search(sentence):
             return found[0]
+    if not reply.holds_anything and not _LATER_ON.search(sentence) and (said := _first(_NOW_IT, sentence)):
+        return said
     for pattern in _BEFORE:
         found = pattern.search(sentence)
         if found is None or reply.holds(found["thing"]):
@@ -147,7 +188,7 @@ def _sent_by_nobody(sentence: str, reply: _Reply, sources: Sources) -> str | Non
             return found[0]
     if sources.a_person_spoke:
         return None
-    return next((found[0] for pattern in _DONE if (found := pattern.search(sentence))), None)
+    return _first(_DONE, sentence)
 
 
 def _planned_by_nobody(sentence: str, reply: _Reply, sources: Sources) -> str | None:
@@ -156,14 +197,19 @@ def _planned_by_nobody(sentence: str, reply: _Reply, sources: Sources) -> str | 
         found = pattern.search(sentence)
         if found and not reply.holds(found["thing"]):
             return found[0]
-    if sources.writes_again:
-        return None
-    return next((found[0] for pattern in _BACK if (found := pattern.search(sentence))), None)
+    some_day = (*_SOME_DAY_IT, *(_NOW_IT if later else ()))
+    if not reply.holds_anything and (said := _first(some_day, sentence)) is not None:
+        return said
+    return None if sources.writes_again else _first(_BACK, sentence)
+
+
+def _first(patterns: Sequence[re.Pattern[str]], sentence: str) -> str | None:
+    return next((found[0] for pattern in patterns if (found := pattern.search(sentence))), None)
 
 
 def _plain_sentences(text: str) -> Iterator[str]:
     """Folded, without questions and what is only imagined or offered."""
-    for found in _SENTENCE.finditer("\n".join(fold(line) for line in text.splitlines())):
+    for found in _SENTENCE.finditer("\n".join(spoken(line) for line in text.splitlines())):
         sentence = found[0].strip()
         if not sentence.endswith("?") and not _OPEN.search(sentence):
             yield sentence

@@ -1,7 +1,7 @@
 """What a reply may draw on: all that was given to this run in words."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -11,6 +11,7 @@ from pipelines.autoreply.rules import dates, links, numbers
 from pipelines.hours import zone_of
 from pipelines.text import fold
 from schemas.conversation import Author, BubbleKind, Case
+from schemas.money import Price
 
 HELP_LINES = frozenset({3114.0, 112.0, 114.0, 988.0, 911.0, 116123.0})
 """Numbers that help, which everybody may name."""
@@ -39,8 +40,16 @@ class Sources:
         said = [turn.text for turn in case.turns if turn.author is not Author.SYSTEM]
         contact = [case.contact.display_name or "", json.dumps(case.contact.profile, ensure_ascii=False)]
         team = [case.plan or "", case.instruction or ""]
+        earlier = [case.summary or "", *map(str, self._asked)]
         # A sentence's end between any two: no number and no name is made of two texts.
-        return " ;\n".join((self.persona_text, *map(fold, (*said, *case.sent_texts, *contact, *team, *self.found))))
+        given = (*said, *case.sent_texts, *contact, *team, *earlier, *self.found)
+        return " ;\n".join((self.persona_text, *map(fold, given)))
+
+    @property
+    def _asked(self) -> Iterator[Price]:
+        """What was asked for media: in the window, and before it."""
+        prices = (*(turn.price for turn in self.case.turns), *(fact.price for fact in self.case.media.facts))
+        return (price for price in prices if price is not None)
 
     @cached_property
     def numbers(self) -> frozenset[float]:

@@ -20,6 +20,7 @@ Fault = tuple[str, str]
 """A field inside its document, and a sentence."""
 
 # It counts as shown when its bubble is accepted, so it cannot be cut in two.
+_SAYS_NO_AI = "does not say that an AI, or something automatic, answers: a notice says so plainly, and denies nothing"
 _TOO_LONG = "a notice leaves in one piece and must fit every channel, Instagram's 1000 bytes too"
 
 
@@ -62,6 +63,8 @@ def _notices(persona: PersonaDocument) -> Iterator[Fault]:
             yield f"disclosure.texts.{language}", "says nothing: a notice tells contacts that an AI writes"
         elif claims_to_be_human(words):
             yield f"disclosure.texts.{language}", "says that a human writes: a notice tells contacts that an AI does"
+        elif not notice.tells(words, language):
+            yield f"disclosure.texts.{language}", _SAYS_NO_AI
         elif not _fits(words, persona):
             yield f"disclosure.texts.{language}", f"{_TOO_LONG}, the persona's name filled in"
     if not all(_fits(words, persona) for words in notice.TEXTS.values()):

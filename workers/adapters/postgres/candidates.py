@@ -1,11 +1,11 @@
 """An operator changes a reply that waits: the words, the price or the place of one bubble, or drops it."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from pipelines.autoreply.honesty import claims_to_be_human
+from pipelines.autoreply.honesty import claims_to_be_human, first_break
 from pipelines.delivery.edited import edited
 from pipelines.delivery.ordering import Place, Waiting, closed_up, moved, place_of, room
 from pipelines.selling import exact, listed, unasked, unsellable
@@ -25,6 +25,7 @@ from workers.adapters.postgres.locks import Locked, lock_of_job
 from workers.adapters.postgres.shop import wares_for
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
+_NO_LIE = "a bubble of the AI may not say that a human writes it; take the conversation over"
 _WAITING = (CandidateState.HELD, CandidateState.PREPARING)
 _LEFT = (CandidateState.LEAVING, CandidateState.SENT)
 
@@ -33,7 +34,8 @@ SELECT k.job_id, k.org_id, k.kind, k.text, j.code, COALESCE(o.spec #>> '{webhook
 FROM candidates k JOIN jobs j ON j.id = k.job_id JOIN organizations o ON o.id = k.org_id WHERE k.id = :candidate
 """)
 _BUBBLES = sql("""
-SELECT id, kind, state, ordinal, version, media, price, left_at FROM candidates WHERE job_id = :job ORDER BY ordinal, id
+SELECT id, kind, state, text, ordinal, version, media, price, left_at
+FROM candidates WHERE job_id = :job ORDER BY ordinal, id
 """)
 
 # Speech was made of the words: other words, and it is made again.
@@ -108,7 +110,7 @@ async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch
     """Neither text, price nor place move the countdown. Raises NotFound, TooLate, Invalid."""
     if patch.text is not None and claims_to_be_human(patch.text):
         # It leaves as `ai_generated`: what a person wants to say of themself, they write as a message of their own.
-        raise _invalid("text", "a bubble of the AI may not say that a human writes it; take the conversation over")
+        raise _invalid("text", _NO_LIE)
     about = await _about(tx, org, candidate)
     texts = _texts(about, patch)  # before the lock: a long text takes its time
     reply = await _changeable(tx, about, candidate)
@@ -116,6 +118,7 @@ async def edit(tx: Transaction, org: OrgId | None, candidate: CandidateId, patch
     place = await _place(tx, reply, patch.ordinal)
     stays = patch.ordinal is None and len(texts) < 2
     places = [] if stays else moved(reply.waiting, reply.first, candidate, place, len(texts) or 1)
+    _refuse_a_lie(reply, candidate, patch.text, dict(places))
     price = await _price(tx, reply, patch.price)
     words = texts[0] if texts else None
     await tx.run(_EDIT, candidate=candidate, version=reply.own.version, text=words, price=price)
@@ -134,6 +137,7 @@ async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: 
     """Row 33 when it was the last. Raises NotFound, TooLate."""
     reply = await _changeable(tx, await _about(tx, org, candidate), candidate)
     rest = [bubble for bubble in reply.waiting if bubble.id != candidate]
+    _refuse_a_lie(reply, candidate, "", {})
     over = all(bubble.kind is BubbleKind.NOTICE for bubble in rest)
     gone = [candidate, *(bubble.id for bubble in rest if over)]
     await tx.run(_DROP, bubbles=gone)
@@ -185,6 +189,18 @@ async def _must_be_current(tx: Transaction, reply: _Reply, version: int | None) 
         raise await too_late(tx, reply.job, state=own.state, reason="an attempt to deliver it was made")
     if version is not None and version != own.version:
         raise await too_late(tx, reply.job, state=own.state, reason="edited meanwhile", version=own.version)
+
+
+def _refuse_a_lie(reply: _Reply, candidate: CandidateId, text: str | None, places: Mapping[CandidateId, int]) -> None:
+    """Bubbles are read one after the other: « je suis », « une vraie personne » is one sentence. In the order in which
+    they leave, with the new words of one (None: its own; empty: it goes)."""
+    own = reply.own.text if text is None else text
+    leaving = [row for row in reply.bubbles if row.state in (*_WAITING, *_LEFT) and row.kind != BubbleKind.NOTICE]
+    leaving.sort(key=lambda row: places.get(CandidateId(row.id), row.ordinal))
+    at = next(n for n, row in enumerate(leaving) if row.id == candidate)
+    texts = [row.text for row in leaving]
+    if first_break([*texts[:at], own, *texts[at + 1 :]], "disclose") and not first_break(texts, "disclose"):
+        raise _invalid("text", _NO_LIE)
 
 
 async def _place(tx: Transaction, reply: _Reply, to: int | None) -> int:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from pipelines.delivery import notice, window
+from pipelines.delivery import window
 from pipelines.text import storable
 from schemas.claims import Claim, Held, Lost, Recorded, Requeued
 from schemas.conversation import BubbleKind
@@ -18,6 +18,7 @@ from workers.adapters.postgres import (
     failures,
     inbound,
     ledger,
+    notices,
     parking,
     prepared,
     silences,
@@ -183,9 +184,9 @@ async def _hold(tx: Transaction, conversation: Locked, job: Job, look: Row, clai
 def _with_notice(conversation: Locked, look: Row, bubbles: Sequence[Bubble]) -> tuple[list[Bubble], str | None]:
     """The bubbles as they are stored, the notice first when it is due; and what the event says of it."""
     stored = [Bubble(bubble.kind, storable(bubble.text), bubble.media, bubble.price) for bubble in bubbles]
-    if not notice.is_due(conversation.persona.spec.disclosure, look.noticed_at, conversation.now):
+    if not notices.is_due(conversation, look):
         return stored, None
-    words = _notice(conversation, look.locale)
+    words = notices.worded(conversation, look.locale)
     told = facts(notice=words.version, language=words.language)
     return [Bubble(BubbleKind.NOTICE, words.text), *stored], told
 
@@ -198,9 +199,3 @@ def _media(bubble: Bubble) -> str | None:
 def _price(bubble: Bubble) -> str | None:
     price = bubble.price
     return None if price is None else facts(amount=str(price.amount), currency=price.currency)
-
-
-def _notice(conversation: Locked, contact_locale: str | None) -> notice.Notice:
-    spec = conversation.persona.spec
-    languages = [contact_locale, spec.language, conversation.organization.spec.locale]
-    return notice.worded(spec.disclosure, spec.display_name or conversation.persona.name, languages)

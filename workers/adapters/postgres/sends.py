@@ -18,7 +18,7 @@ from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
 from schemas.payments import Offering
 from schemas.speech import Recording
-from workers.adapters.postgres import checked, endings, failures, offering, preparing, quiet_hours
+from workers.adapters.postgres import checked, endings, failures, notices, offering, preparing, quiet_hours
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, NO_COMPLAINT, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -28,7 +28,8 @@ _LOOK = sql(f"""
 SELECT {JOB}, {CONTACT_FLAGS}, NOT j.on_hold AND j.lease_until IS NULL AND j.due_at <= clock_timestamp() AS due,
        d.id IS NOT NULL AS bubble_out, k.id AS candidate, k.kind, k.ordinal, k.text, k.version,
        k.state AS bubble_state, k.media AS sold, k.price, ct.locale,
-       k.kind = 'notice' AND j.kind <> 'delivery' AND ct.noticed_at > k.created_at AS noticed, {checked.MEDIA}
+       k.kind = 'notice' AND j.kind <> 'delivery' AND ct.noticed_at > k.created_at AS noticed, ct.noticed_at,
+       {checked.MEDIA}
 FROM jobs j
 JOIN contacts ct ON ct.id = :contact
 LEFT JOIN deliveries d ON d.conversation_id = :conversation AND d.candidate_id IS NOT NULL
@@ -126,13 +127,25 @@ async def claim(tx: Transaction, hint: DelayedSend) -> Posting | Preparing | Off
     if look.bubble_out:
         await tx.run(_STEP_ASIDE, job=job.id, conversation=conversation.id)
         return None
-    while look is not None and look.noticed:
-        await tx.run(_DROP, candidate=look.candidate)
-        look = await look_at(tx, conversation, hint.job)
+    look = await _noticed(tx, conversation, job, look)
     if look is None or look.candidate is None:
         await endings.sent(tx, conversation, job, "nothing_left")
         return None
     return await _take(tx, conversation, job, look)
+
+
+async def _noticed(tx: Transaction, conversation: Locked, job: Job, look: Row | None) -> Row | None:
+    """The notice as it is due now: a draft may have waited for days. One that was delivered meanwhile goes, one that
+    is missing leaves first."""
+    while look is not None and look.noticed and not notices.is_due(conversation, look):
+        await tx.run(_DROP, candidate=look.candidate)
+        look = await look_at(tx, conversation, job.id)
+    if look is None or look.candidate is None or look.kind == BubbleKind.NOTICE or not job.replies:
+        return look
+    if not notices.is_due(conversation, look):
+        return look
+    await notices.lead(tx, conversation, job, look)
+    return await look_at(tx, conversation, job.id)
 
 
 async def _take(tx: Transaction, conversation: Locked, job: Job, look: Row) -> Posting | Preparing | Offering | None:

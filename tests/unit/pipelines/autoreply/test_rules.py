@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from pipelines.autoreply.rules import broken
+from schemas.catalogue import Had, MediaFact, MediaHistory
 from schemas.conversation import Attachment, Author, BubbleKind, Case, FollowUp
 from schemas.decisions import Bubble
 from schemas.money import Price
-from tests.builders import a_case, a_turn, dialogue
+from tests.builders import NOON, a_case, a_turn, dialogue
 
 SENTENCES = Path(__file__).parents[3] / "data" / "review"
 
@@ -81,6 +82,8 @@ def test_what_it_must_let_pass_and_every_other_rule_too(rule: str) -> None:
         ("je t'envoie la photo", BubbleKind.VOICE, ["claimed_action"]),
         ("I'll get back to you", BubbleKind.IMAGE, ["promise"]),
         ("voilà le lien : https://maya-rando.fr/videos", None, []),
+        ("je te l'envoie", BubbleKind.IMAGE, []),
+        ("I'll send it now", BubbleKind.VIDEO, []),
     ],
 )
 def test_what_the_reply_does_may_be_said(text: str, beside: BubbleKind | None, expected: list[str]) -> None:
@@ -131,6 +134,27 @@ def test_what_a_lookup_of_this_run_answered_may_be_said() -> None:
 
     assert found(text) == ["invented_link", "invented_date", "invented_price", "invented_number"]
     assert found(text, tools=('{"price": "19.90", "minutes": 45}', "https://x.test/v 2027-02-12")) == []
+
+
+def test_what_was_said_before_the_window_may_be_said_again() -> None:
+    summary = "Their mail is lea@x.test, they paid 37,50 €, the show is on 12 February, see https://x.test/v"
+    text = "je t'écris à lea@x.test : 37,50 €, le 12 février, https://x.test/v"
+
+    assert sorted(found(text)) == ["invented_date", "invented_link", "invented_price", "other_contact"]
+    assert found(text, case=a_case(summary=summary)) == []
+
+
+def test_what_we_asked_for_media_may_be_named_again() -> None:
+    price = Price(Decimal("37.50"), "EUR")
+    offered = a_case(
+        turns=[a_turn("tiens", author=Author.AI, kind=BubbleKind.PAYMENT, price=price), a_turn(position=2)]
+    )
+    fact = MediaFact(Had.OFFERED, "m-1", NOON, price=price)
+    long_ago = a_case(media=MediaHistory((fact,)))
+
+    said = [found("c'était 37,50 €", case=case) for case in (a_case(), offered, long_ago)]
+
+    assert said == [["invented_price"], [], []]
 
 
 def test_a_bank_account_that_the_conversation_knows_may_be_said_again() -> None:

@@ -3,9 +3,11 @@
 import pytest
 
 from pipelines.autoreply.checks import banned_word
-from pipelines.autoreply.honesty import Break, first_break
+from pipelines.autoreply.honesty import Break, first_break, unanswered
 from pipelines.autoreply.leaks import internal_in, markup_in, quotes
 from pipelines.autoreply.repeats import is_repeat
+from schemas.conversation import Author, BubbleKind
+from tests.builders import a_turn
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,48 @@ def test_an_admission_is_found_in_handover_mode_only(text: str) -> None:
 )
 def test_ordinary_sentences_break_no_honesty_rule(text: str) -> None:
     assert first_break([text], "handover") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "texts", "expected"),
+    [
+        ((), ["je suis pas", "un bot"], 1),
+        ((), ["coucou", "je suis", "une vraie personne"], 2),
+        ((), ["I'm", "not", "an AI"], 2),
+        (("je suis pas",), ["un bot"], 0),
+        (("coucou", "it's me"), ["i swear"], 0),
+        ((), ["je suis pas là", "un bot t'a écrit ?"], None),
+        ((), ["je suis crevée.", "une vraie journée"], None),
+        ((), ["j'aime pas", "les robots"], None),
+        (("je suis pas", "ok", "bon", "bref"), ["un bot"], None),
+    ],
+)
+def test_a_sentence_over_several_bubbles_is_read_as_one(
+    before: tuple[str, ...], texts: list[str], expected: int | None
+) -> None:
+    found = first_break(texts, "disclose", before)
+
+    assert (found and found.candidate) == expected
+
+
+def test_what_left_before_is_what_was_said_since_anybody_else_spoke() -> None:
+    turns = [
+        a_turn("vieux", author=Author.AI),
+        a_turn("t'es là ?", position=2),
+        a_turn("Une IA répond.", position=3, author=Author.AI, kind=BubbleKind.NOTICE),
+        a_turn("je suis", position=4, author=Author.AI),
+        a_turn("pas", position=5, author=Author.AI),
+    ]
+
+    assert (unanswered(turns), unanswered(turns[:2])) == (["je suis", "pas"], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["you're not talking to a real person", "you're not a robot, rest", "une IA ? non merci", "no real person here"],
+)
+def test_what_denies_a_person_or_speaks_of_the_contact_is_no_claim(text: str) -> None:
+    assert first_break([text], "disclose") is None
 
 
 @pytest.mark.parametrize(
