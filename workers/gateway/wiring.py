@@ -114,7 +114,7 @@ def assemble(
         second_chance=SecondChance(transitions, letters, courier.put),
         files=files,
         explain=Explain(snapshots),
-        dry_runs=DryRuns(snapshots),
+        dry_runs=DryRuns(snapshots, settings),
         counter=Counter(database, settings),
         costs=Costs(snapshots, settings),
         redis=redis,
