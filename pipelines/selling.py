@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from schemas.errors import TooLate
+from schemas.groups import FxSettings
 from schemas.money import Price
 from schemas.payments import PaymentState, Ware
 from schemas.resources import Prices
@@ -43,6 +44,21 @@ def bounds(total: Price, prices: Prices) -> tuple[Price, Price]:
         Price(max(floor.quantize(unit, ROUND_CEILING), unit), total.currency),
         Price(ceiling.quantize(unit, ROUND_FLOOR), total.currency),
     )
+
+
+def in_one(spent: Mapping[str, Decimal], currency: str, fx: FxSettings) -> tuple[Decimal, tuple[str, ...]]:
+    """Sums by currency as one sum in `currency`, and the currencies that are not in it, since no rate is known of them
+    or of `currency`."""
+    wanted, total, without = fx.rate(currency), Decimal(0), []
+    for of, amount in spent.items():
+        rate = fx.rate(of)
+        if of == currency:
+            total += amount
+        elif wanted is None or rate is None:
+            without.append(of)
+        else:
+            total += amount / rate * wanted
+    return total, tuple(sorted(without))
 
 
 def unsellable(media: Sequence[str], wares: Mapping[str, Ware]) -> str | None:

@@ -35,6 +35,18 @@ class Trigger(StrEnum):
     PAYMENT = "payment"
 
 
+class Flag(StrEnum):
+    """Why a person is told although nothing failed. It stays on the attention list until somebody dismisses it."""
+
+    MONEY_DISTRESS = "money_distress"
+    SPEND = "spend_24h"
+    LINKS = "links_per_day"
+    BOUGHT_ALREADY = "bought_already"
+    """Paid under a second link: to be refunded, wholly or in part."""
+    PAID_LOCKED = "paid_and_locked"
+    """Paid by who is under a safety lock: nothing is delivered, to be refunded."""
+
+
 class BubbleKind(StrEnum):
     TEXT = "text"
     VOICE = "voice"
@@ -107,10 +119,12 @@ class Contact:
 @dataclass(frozen=True, slots=True)
 class MoneyFacts:
     """What this contact was asked for and has spent with this persona within 24 hours, in the currency of the
-    organisation."""
+    organisation; other currencies are converted at the installation's rates (`REPLIQUE_FX`)."""
 
     links_today: int = 0
     spent_24h: Decimal = Decimal(0)
+    without_rate: tuple[str, ...] = ()
+    """Currencies in which something was spent that is not in the sum, since no rate of them is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from schemas.agent import TraceItem
-from schemas.conversation import BubbleKind
+from schemas.conversation import BubbleKind, Flag
 from schemas.errors import Code, FailureKind
 from schemas.honesty import Alarm
 from schemas.llm import SettledCall
@@ -49,7 +49,7 @@ class Reply:
     """What an operator should know, e.g. that the best of several versions was kept."""
     trace: tuple[TraceItem, ...] = ()
     call: SettledCall | None = None
-    flag: str | None = None
+    flag: Flag | None = None
     """Why a person should look although it is sent: a machine token."""
     strategy: Resolved = NO_STRATEGY
     """Also how it waits: its autonomy and window come before the persona's."""
@@ -69,7 +69,7 @@ class Silence:
     paused_until: datetime | None = None
     follow_up_at: datetime | None = None
     trace: tuple[TraceItem, ...] = ()
-    flag: str | None = None
+    flag: Flag | None = None
     alarm: Alarm | None = None
     """What the contact said that closes all their conversations."""
     strategy: Resolved | None = None

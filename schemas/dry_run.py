@@ -33,12 +33,14 @@ class DryRunIn(Spec):
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A reply of the past, as its run saw it. `answered`: something of it left, or it was silent on purpose."""
+    """A reply of the past, as its run saw it. `answered`: something of it left, or it was silent on purpose.
+    `classified`: the persona's engine finds an intent itself (V1), which a run of today would do."""
 
     job: str
     at: datetime
     case: Case
     answered: bool
+    classified: bool = False
 
 
 class RuleCount(Body):

@@ -51,12 +51,25 @@ class CodeFacts:
     retried: str = "no"
     attention: bool = False
     dead_letter: bool = False
+    critical: bool = False
+    """Whoever reads the attention list looks at it first."""
     title: str | None = None
     """Of the HTTP problem, where `meaning` speaks of jobs too."""
 
     @property
     def of_http(self) -> str:
         return self.title or self.meaning
+
+
+class Severity(StrEnum):
+    """How soon somebody must look at what is on the attention list."""
+
+    CRITICAL = "critical"
+    NORMAL = "normal"
+
+    @classmethod
+    def of(cls, code: str | None) -> "Severity":
+        return cls.CRITICAL if code is not None and CODES[Code(code)].critical else cls.NORMAL
 
 
 CODES: dict[Code, CodeFacts] = {
@@ -88,7 +101,7 @@ CODES: dict[Code, CodeFacts] = {
         "critical validation: the whole reply is suppressed, media included", attention=True
     ),
     Code.IDENTITY_QUESTION: CodeFacts("identity question: a person must answer", attention=True),
-    Code.SAFETY_STOP: CodeFacts("safety stop (minor signal, self-harm); critical", attention=True),
+    Code.SAFETY_STOP: CodeFacts("safety stop (minor signal, self-harm); critical", attention=True, critical=True),
     Code.QUOTA: CodeFacts("plan quota exceeded", attention=True),
     Code.BUDGET: CodeFacts("run, conversation or organisation budget (tokens, money) spent", attention=True),
     Code.MAX_ITERATIONS: CodeFacts("`MaxIterations` reached", attention=True),

@@ -48,7 +48,8 @@ class QueueHealth:
 class ServerHealth:
     """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had. `rate_limited`: jobs
     that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more. `vectors_of`: models that
-    made stored vectors. `later`: the schema is a later release's, and this one runs on it."""
+    made stored vectors. `own_routes`: what organisations name in `models`. `own_in_vain`: organisations' settings that
+    nothing reads yet, with whose they are. `later`: the schema is a later release's, and this one runs on it."""
 
     version: int
     migration: str | None
@@ -63,6 +64,8 @@ class ServerHealth:
     rate_limited: int = 0
     rate_limited_seconds: float = 0.0
     vectors_of: Sequence[str] = ()
+    own_routes: Sequence[str] = ()
+    own_in_vain: Sequence[str] = ()
     later: bool = False
 
     @property

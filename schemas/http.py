@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind, Trigger
+from schemas.errors import Severity
 from schemas.moments import rfc3339
 from schemas.resources import Zone
 from schemas.spec import Locale, Name
@@ -157,7 +158,8 @@ class UsageOut(Body):
 
 
 class JobOut(Body):
-    """A job as people and upstream apps read it. `simulated`: a simulator plays the models of this installation."""
+    """A job as people and upstream apps read it. `simulated`: a simulator plays the models of this installation.
+    `severity`: of what is on the attention list."""
 
     id: str
     organization: str
@@ -169,6 +171,7 @@ class JobOut(Body):
     code: str | None
     reason: str | None
     attention: bool
+    severity: Severity | None = None
     attempts: int
     due_at: datetime | None
     on_hold: bool

@@ -66,7 +66,8 @@ CROWDED = """SELECT conversation_id FROM deliveries WHERE candidate_id IS NOT NU
 GROUP BY conversation_id HAVING count(*) > 1"""
 SAID_AFTER_ALL = """SELECT r.act, k.id FROM consent_records r JOIN conversations c ON c.contact_id = r.contact_id
 JOIN candidates k ON k.conversation_id = c.id JOIN jobs j ON j.id = k.job_id
-WHERE r.act IN ('opted_out', 'locked') AND j.kind <> 'delivery' AND k.left_at > r.at AND NOT EXISTS (
+WHERE r.act IN ('opted_out', 'locked') AND (j.kind <> 'delivery' OR (j.trigger = 'payment' AND r.act = 'locked'))
+AND k.left_at > r.at AND NOT EXISTS (
   SELECT 1 FROM consent_records o WHERE o.contact_id = r.contact_id AND o.id > r.id AND o.at < k.left_at
   AND o.act = CASE r.act WHEN 'opted_out' THEN 'opted_in' ELSE 'reopened' END)"""
 CONFIRMED = """SELECT (SELECT count(*) FROM jobs WHERE kind = 'delivery' AND trigger <> 'payment') AS told,

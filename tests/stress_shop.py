@@ -34,7 +34,8 @@ GROUP BY 1, 2 HAVING count(*) > 1"""
 DELIVERIES = """SELECT (SELECT count(*) FROM jobs WHERE kind = 'delivery' AND trigger = 'payment') AS made,
 (SELECT count(*) FROM payments WHERE delivery_job_id IS NOT NULL) AS owed"""
 OWED = """SELECT p.id, p.state, p.delivery_job_id AS job, p.delivered_at IS NOT NULL AS done, j.state AS ended,
-jsonb_array_length(p.media_ids) AS media, c.erased_at IS NOT NULL AS erased
+j.attention, (SELECT count(*) FROM media_facts f WHERE f.payment_id = p.id AND f.what = 'bought') AS media,
+c.erased_at IS NOT NULL AS erased
 FROM payments p JOIN jobs j ON j.id = p.delivery_job_id JOIN contacts c ON c.id = p.contact_id"""
 SOLD_TWICE = """SELECT k.id, f.media_id FROM candidates k JOIN conversations c ON c.id = k.conversation_id
 CROSS JOIN LATERAL json_array_elements(k.media) AS a (item)
@@ -115,6 +116,8 @@ class Shop:
         found += [] if count["made"] == count["owed"] else [f"not delivered once: {count}"]
         shown = collections.Counter(_delivered(json.loads(body)["data"]) for body in bodies.values())
         found += [f"shown {n} times: {what}" for what, n in shown.items() if n > 1 and what is not None]
+        had = collections.Counter(_had(json.loads(body)["data"]) for body in bodies.values())
+        found += [f"handed over {n} times: {what}" for what, n in had.items() if n > 1 and what is not None]
         per_job = collections.Counter(what[0] for what in shown if what is not None)
         return found + [f"owed: {row}" for row in await self.storage.rows(OWED) if _owes(row, per_job)]
 
@@ -124,10 +127,18 @@ def _delivered(data: dict[str, Any]) -> tuple[str, str] | None:
     return (data["job"], data["media"][0]["id"]) if data["kind"] == "video" else None
 
 
+def _had(data: dict[str, Any]) -> tuple[str, str] | None:
+    """(contact, media) of such a bubble."""
+    return (data["contact"], data["media"][0]["id"]) if data["kind"] == "video" else None
+
+
 def _owes(row: dict[str, Any], per_job: collections.Counter[str]) -> bool:
-    """What was paid has come whole, unless it was refunded, the contact erased, or its receiver refused it for good."""
+    """What was paid has come whole, unless it was refunded, the contact erased, or its receiver refused it for good.
+    What a safety lock stopped, and what was bought under another link already, waits for a person to refund it."""
     if row["state"] != "paid" or row["erased"] or row["ended"] == "failed":
         return False
+    if row["ended"] == "cancelled":
+        return row["attention"] != "open"
     return not row["done"] or per_job[f"job_{row['job']}"] != row["media"]
 
 

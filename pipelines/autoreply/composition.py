@@ -16,7 +16,7 @@ from pipelines.autoreply.strategy.tools import lacking
 from pipelines.autoreply.validation import Verdict
 from schemas.agent import AgentParameters
 from schemas.channels import Channel
-from schemas.conversation import Case
+from schemas.conversation import Case, Flag
 from schemas.decisions import Bubble, Failure, Reply, Silence
 from schemas.errors import Code
 from schemas.strategy import NO_STRATEGY, Resolved
@@ -59,7 +59,7 @@ class Composition:
     reviewer: Reviewer
     limits: AgentParameters
     trace: Trace
-    flag: str | None = None
+    flag: Flag | None = None
     """Why a person should look, whatever the run decides."""
     strategy: Resolved = NO_STRATEGY
     versions: list[Version] = field(default_factory=list)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from pipelines.honesty import distress
-from schemas.conversation import Author, Case
+from schemas.conversation import Author, Case, Flag, MoneyFacts
 
 SELLING = frozenset({"send_payment"})
 REMEMBERED = timedelta(hours=24)
@@ -16,20 +16,28 @@ class Withheld:
 
     tools: frozenset[str] = frozenset()
     reason: str = ""
-    flag: str | None = None
+    flag: Flag | None = None
 
 
 def withheld(case: Case) -> Withheld:
     """From the words of the window and from `case.money`. A person is told of distress that waits for a reply, and of
-    what is counted each time that it keeps something from being sold."""
+    what is counted when it keeps something from being sold; not of a persona that sells nothing.
+
+    Money in a currency without a rate counts as enough: it may be any sum."""
     limits, money = case.persona.spec.limits, case.money
     if (told := _distress(case)) is not None:
-        return Withheld(SELLING, "the contact has said that money is short", "money_distress" if told else None)
-    if limits.spend_24h_flag is not None and money.spent_24h >= limits.spend_24h_flag:
-        return Withheld(SELLING, "the contact has spent enough within 24 hours (spend_24h_flag)", "spend_24h")
+        return Withheld(SELLING, "the contact has said that money is short", Flag.MONEY_DISTRESS if told else None)
+    if limits.spend_24h_flag is not None and (money.spent_24h >= limits.spend_24h_flag or money.without_rate):
+        return Withheld(SELLING, _spent(money), Flag.SPEND)
     if money.links_today >= limits.links_per_day:
-        return Withheld(SELLING, f"{limits.links_per_day} payment links a day are the most (links_per_day)", None)
+        told_of = Flag.LINKS if limits.links_per_day else None
+        return Withheld(SELLING, f"{limits.links_per_day} payment links a day are the most (links_per_day)", told_of)
     return Withheld()
+
+
+def _spent(money: MoneyFacts) -> str:
+    enough = "the contact has spent enough within 24 hours (spend_24h_flag)"
+    return f"{enough}; no rate is known of {', '.join(money.without_rate)}" if money.without_rate else enough
 
 
 def _distress(case: Case) -> bool | None:

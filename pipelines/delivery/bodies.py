@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from schemas.conversation import BubbleKind
-from schemas.errors import Code
+from schemas.errors import Code, Severity
 from schemas.ids import CandidateId, JobId, PaymentId, reference
 from schemas.money import Price
 from schemas.speech import Recording
@@ -80,7 +80,10 @@ def message_read(conversation: str, message: str, now: datetime) -> str:
 
 
 def attention_raised(job: JobId, conversation: str, code: Code | None, reason: str, now: datetime) -> str:
+    """`severity` is `critical` for what is looked at first."""
+    severity = Severity.of(code)
     facts = {"job": reference("job", job), "conversation": conversation, "code": code, "reason": reason}
+    facts["severity"] = severity
     return _frozen(ATTENTION_RAISED, now, facts)
 
 

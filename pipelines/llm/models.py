@@ -161,8 +161,11 @@ class Routes:
 def own_choice(task: Task, overrides: Mapping[str, str]) -> Choice:
     """What an organisation has named for the task; nothing when it cannot be read."""
     text = overrides.get(task.value)
-    if text is None:
-        return ()
+    return () if text is None else readable_choice(text)
+
+
+def readable_choice(text: str) -> Choice:
+    """As `parse_choice`; nothing when it cannot be read, since what was stored once is not refused any more."""
     try:
         return parse_choice(text)
     except UnknownModel:

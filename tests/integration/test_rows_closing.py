@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.autoreply.stops import stopped
 from schemas.claims import Accepted, Ended, JobState, Lost
+from schemas.conversation import Flag
 from schemas.decisions import Failure, Reply, Silence, SilenceReason
 from schemas.errors import Code
 from schemas.honesty import Alarm
@@ -390,10 +391,56 @@ async def test_the_notice_goes_before_a_true_reply_when_it_is_due(database_url: 
 # ---------------------------------------------------------------- a person is told, and the reply goes its way
 
 
+@pytest.mark.parametrize("way", ["sent", "superseded", "cancelled"])
+async def test_what_a_person_was_told_stays_until_it_is_dismissed(scene: Scene, way: str) -> None:
+    await scene.say(text="je suis à découvert")
+    await scene.decide(replace(a_reply("courage"), flag=Flag.MONEY_DISTRESS))
+    match way:
+        case "sent":
+            await scene.steer("approve")
+            while await deliver(scene, 1):
+                await scene.one("UPDATE jobs SET due_at = clock_timestamp() WHERE state = 'sending'")
+        case "superseded":
+            await scene.say(text="tu es là ?")
+        case _:
+            await scene.call("POST", "jobs/job_1/cancel")
+    shown = await scene.call("GET", "jobs?attention=true")
+    await scene.call("POST", "attention/job_1/dismiss", {"reason": "appelé"})
+    after = await scene.call("GET", "jobs?attention=true")
+
+    assert [(job["id"], job["code"], job["note"]) for job in shown["items"]] == [("job_1", None, "money_distress")]
+    assert after["items"] == []
+    assert (await scene.jobs())[0] == f"{way} 1"
+
+
+async def test_a_flag_outlives_the_complaint_that_an_approval_settles(scene: Scene) -> None:
+    await scene.say(text="je suis à découvert")
+    await scene.decide(replace(a_reply("courage"), flag=Flag.MONEY_DISTRESS))
+    await scene.one("UPDATE jobs SET code = 'AR-561', reason = 'speech_failed', on_hold = true, due_at = NULL")
+    await scene.call("POST", "jobs/job_1/approve")
+
+    assert await scene.lines("SELECT code, attention FROM jobs") == ["None open"]
+
+
+@pytest.mark.parametrize(("flag", "told"), [(Flag.LINKS, 1), (Flag.SPEND, 1), (Flag.MONEY_DISTRESS, 2)])
+async def test_what_holds_all_day_is_told_once_a_day(scene: Scene, flag: Flag, told: int) -> None:
+    for _ in range(2):
+        await scene.say(text="coucou")
+        await scene.decide(replace(Silence(SilenceReason.LEFT_ON_READ, read=True), flag=flag))
+
+    shown = await scene.call("GET", "jobs?attention=true")
+    assert len(shown["items"]) == told
+
+    await scene.one("UPDATE jobs SET created_at = created_at - interval '25 hours'")
+    await scene.say(text="coucou")
+    await scene.decide(replace(Silence(SilenceReason.LEFT_ON_READ, read=True), flag=flag))
+    assert len((await scene.call("GET", "jobs?attention=true"))["items"]) == told + 1
+
+
 @pytest.mark.parametrize("decision", [a_reply("courage"), Silence(SilenceReason.LEFT_ON_READ, read=True)])
 async def test_a_flagged_job_is_on_the_attention_list(scene: Scene, decision: Reply | Silence) -> None:
     await scene.say(text="je suis à découvert")
-    await scene.decide(replace(decision, flag="money_distress"))
+    await scene.decide(replace(decision, flag=Flag.MONEY_DISTRESS))
     shown = await scene.call("GET", "jobs?attention=true")
 
     assert [(job["id"], job["code"], job["note"]) for job in shown["items"]] == [

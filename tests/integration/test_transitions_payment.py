@@ -56,7 +56,9 @@ async def send(storage: Storage, job: JobId) -> Posting | None:
 async def sell(storage: Storage, *media: str, price: str = "10.00", name: str = "m-1") -> dict[str, Any]:
     """The payment of a bubble that was linked and accepted."""
     await hold(storage, an_offer(*media or ("v-1",), price=price), name=name)
-    posting = await storage.transitions.leave_linked(await take(storage), LINK)
+    taken = await take(storage)
+    number = taken.order.payment
+    posting = await storage.transitions.leave_linked(taken, Link(f"https://pay.example/{number}", f"cs_{number}"))
     assert posting is not None
     await storage.transitions.settle(posting, Accepted())
     return json.loads(posting.body)["data"]["payment"]  # type: ignore[no-any-return]
@@ -299,13 +301,12 @@ MEANWHILE = {
     "a person took over": "UPDATE conversations SET handled_by = 'human'",
     "paused": "UPDATE conversations SET paused_until = clock_timestamp() + interval '1 day'",
     "opted out": "UPDATE contacts SET opted_out_at = clock_timestamp()",
-    "locked": "UPDATE contacts SET locked_at = clock_timestamp()",
     "quiet hours": """UPDATE personas SET version = 2, spec = spec || '{"quiet_hours": "00:00-23:59"}'""",
 }
 
 
 @pytest.mark.parametrize("change", MEANWHILE)
-async def test_nothing_but_erasure_stops_what_was_paid(database_url: str, change: str) -> None:
+async def test_neither_words_nor_people_nor_silence_stop_what_was_paid(database_url: str, change: str) -> None:
     async with a_shop(database_url) as storage:
         await sell(storage)
         await told(storage, PAID)
@@ -421,7 +422,6 @@ async def test_what_is_owed_can_be_held_but_not_cancelled_edited_or_drafted_agai
 async def test_what_is_bought_closes_other_links_to_it(database_url: str) -> None:
     async with a_shop(database_url) as storage:
         await sell(storage, "v-1")
-        await storage.rows("UPDATE payments SET reference = 'cs_0'")
         await sell(storage, "v-1", "p-2", price="12.50", name="m-2")
         await told(storage, PAID)
 
@@ -429,6 +429,112 @@ async def test_what_is_bought_closes_other_links_to_it(database_url: str) -> Non
             "paid",
             "expired",
         ]
+
+
+MINOR = "j'ai 15 ans"
+ASKED = "SELECT conversation_id, state, reason, attention, note FROM jobs WHERE attention = 'open' AND code IS NULL"
+TOLD = """SELECT body::jsonb #>> '{data,reason}' AS reason FROM deliveries
+WHERE type = 'attention.raised' AND body::jsonb #>> '{data,code}' IS NULL"""
+FOR_A_REFUND = {"state": "cancelled", "reason": "safety_lock", "attention": "open", "note": "paid_and_locked"}
+
+
+async def test_a_safety_lock_closes_the_links_and_what_is_paid_then_waits_for_a_refund(database_url: str) -> None:
+    async with a_shop(database_url) as storage:
+        await sell(storage)
+        await storage.say("m-2", text=MINOR)
+        link = (await storage.row("SELECT state FROM payments"))["state"]
+        paid = await told(storage, PAID)
+        again = await told(storage, PAID)
+        delivery = (await storage.job())["id"]
+
+        assert (link, paid.state, paid.job, again) == ("expired", PAID, f"job_{delivery}", paid)
+        assert await deliver(storage, delivery) == []
+        assert [dict(row) for row in await storage.rows(ASKED)] == [{"conversation_id": 1, **FOR_A_REFUND}]
+        assert [row["reason"] for row in await storage.rows(TOLD)] == ["paid_and_locked"]
+        with pytest.raises(TooLate) as late:
+            await storage.transitions.retry(storage.org, delivery, "zoe")
+        assert late.value.facts["reason"] == "safety_lock"
+        assert (await told(storage, REFUNDED)).state == REFUNDED
+
+
+@pytest.mark.parametrize("where", ["c-1", "c-2"])
+async def test_a_safety_lock_stops_a_delivery_under_way_and_a_retry_goes_on_after_two_people(
+    database_url: str, where: str
+) -> None:
+    async with a_shop(database_url) as storage:
+        await sell(storage, "v-1", "p-2", price="12.50")
+        await told(storage, PAID)
+        delivery = (await storage.job())["id"]
+        posting = await send(storage, delivery)
+        assert posting is not None
+        await storage.say("m-2", text=MINOR, conversation=where)
+        await storage.transitions.settle(posting, Accepted())
+        nothing = await deliver(storage, delivery)
+        asked = [dict(row) for row in await storage.rows(ASKED)]
+        for who in ("zoe", "max"):
+            await storage.transitions.reopen(storage.org, "c-1", who, "il a 51 ans")
+        await storage.transitions.retry(storage.org, delivery, "zoe")
+        rest = await deliver(storage, delivery)
+
+        assert (nothing, asked) == ([], [{"conversation_id": 1, **FOR_A_REFUND}])
+        assert ([bubble["kind"] for bubble in rest], (await storage.job(delivery))["state"]) == (["image"], "sent")
+        assert [row["state"] for row in await storage.rows("SELECT state FROM payments")] == ["paid"]
+
+
+async def test_a_lock_that_nobody_told_the_delivery_of_is_found_when_it_leaves(database_url: str) -> None:
+    async with a_shop(database_url) as storage:
+        await sell(storage)
+        await told(storage, PAID)
+        delivery = (await storage.job())["id"]
+        await storage.rows("UPDATE contacts SET locked_at = clock_timestamp()")
+
+        assert await deliver(storage, delivery) == []
+        assert [dict(row) for row in await storage.rows(ASKED)] == [{"conversation_id": 1, **FOR_A_REFUND}]
+
+
+async def test_who_wants_silence_keeps_the_link_and_gets_what_is_paid(database_url: str) -> None:
+    async with a_shop(database_url) as storage:
+        await sell(storage)
+        await storage.say("m-2", text="STOP")
+        link = (await storage.row("SELECT state FROM payments"))["state"]
+        await told(storage, PAID)
+
+        assert link == "open"
+        assert [bubble["kind"] for bubble in await deliver(storage, (await storage.job())["id"])] == ["video"]
+
+
+async def test_what_is_paid_under_a_second_link_is_not_delivered_again(database_url: str) -> None:
+    async with a_shop(database_url) as storage:
+        await sell(storage, "v-1")
+        await sell(storage, "v-1", price="9.00", name="m-2")
+        await sell(storage, "v-1", "p-2", price="11.00", name="m-3")
+        sent = []
+        for number in (1, 2, 3):
+            await told(storage, PAID, number)
+            sent.append([item["media"][0]["id"] for item in await deliver(storage, (await storage.job())["id"])])
+        asked = await storage.rows(ASKED)
+        audit = "SELECT facts ->> 'refund' AS refund FROM audit_log WHERE action = 'payment.paid' ORDER BY id"
+
+        assert sent == [["v-1"], [], ["p-2"]]
+        assert [(row["state"], row["note"]) for row in asked] == [
+            ("cancelled", "bought_already"),
+            ("sent", "bought_already"),
+        ]
+        assert [row["reason"] for row in await storage.rows(TOLD)] == ["bought_already"] * 2
+        assert [row["refund"] for row in await storage.rows(audit)] == [None, "bought_already", "bought_already"]
+
+
+async def test_two_links_over_one_media_paid_at_once_in_two_conversations(database_url: str) -> None:
+    async with a_shop(database_url) as storage:
+        for number, price in enumerate(("10.00", "9.00", "8.00", "7.00"), 1):
+            await sell(storage, "v-1", price=price, name=f"m-{number}")
+        await storage.say("m-9", conversation="c-2")
+        await storage.rows("UPDATE payments SET conversation_id = 2 WHERE id IN (2, 4)")
+        await asyncio.gather(*(told(storage, PAID, number) for number in (1, 2, 3, 4)))
+
+        handed_over = "SELECT k.id FROM candidates k JOIN jobs j ON j.id = k.job_id WHERE j.kind = 'delivery'"
+        assert len(await storage.rows(handed_over)) == 1
+        assert len(await storage.rows(ASKED)) == 3
 
 
 async def test_money_taken_after_the_link_expired_is_answered_with_the_media(database_url: str) -> None:
@@ -477,7 +583,6 @@ async def test_a_payment_of_another_organisation_does_not_exist(database_url: st
 async def test_the_next_run_knows_what_was_offered_and_bought(database_url: str) -> None:
     async with a_shop(database_url, limits={"links_per_day": 3}) as storage:
         await sell(storage, "v-1")
-        await storage.rows("UPDATE payments SET reference = 'cs_0'")
         await sell(storage, "p-2", price="2.00", name="m-2")
         await told(storage, PAID)
         await storage.say("m-3")

@@ -1,5 +1,6 @@
 """Looks at everything this installation needs, and tells what is found: behind `replique doctor`."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -7,7 +8,15 @@ from uuid import uuid4
 from pipelines.autoreply.prompts.prefix import shared_prefix
 from pipelines.llm.breaker import State
 from pipelines.llm.caching import cacheable_minimum, estimated_tokens
-from pipelines.llm.models import NoModel, Routes, UnknownModel, callable_providers, not_named, routes_of
+from pipelines.llm.models import (
+    NoModel,
+    Routes,
+    UnknownModel,
+    callable_providers,
+    not_named,
+    readable_choice,
+    routes_of,
+)
 from pipelines.memory.switch import may_recall
 from pipelines.ops.health import all_well, findings
 from schemas.errors import Unavailable
@@ -56,8 +65,8 @@ class Doctor:
             storage=None if settings.storage_url is None else await _stored(settings.storage_url),
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
             embeds=name_of(settings),
-            set_in_vain=settings.set_in_vain,
-            unpriced=_unpriced(routes),
+            set_in_vain=[*settings.set_in_vain, *(server.own_in_vain if server else ())],
+            unpriced=_unpriced(routes, server.own_routes if server else ()),
             down=[model for model, state in (await self._breakers()).items() if state is not State.CLOSED],
         )
 
@@ -102,10 +111,10 @@ def _routes(settings: Settings) -> Routes | None:
         return None
 
 
-def _unpriced(routes: Routes | None) -> list[str]:
-    """Of every member of every route: a fallback is paid for as well."""
+def _unpriced(routes: Routes | None, own: Sequence[str]) -> list[str]:
+    """Of every member of every route, the organisations' `own` too: a fallback is paid for as well."""
     prices = GenaiPrices()
-    choices = routes.routes.values() if routes else ()
+    choices = [*(routes.routes.values() if routes else ()), *map(readable_choice, own)]
     members = {model for choice in choices for variant in choice for model in variant.route}
     return sorted(str(model) for model in members if prices.cost(model, Usage(input=1)) is None)
 

@@ -129,7 +129,7 @@ def assemble(
         console=_console(settings, database, snapshots, files, clock, embedder, courier),
         files=files,
         explain=Explain(snapshots),
-        dry_runs=DryRuns(snapshots),
+        dry_runs=DryRuns(snapshots, settings),
         counter=Counter(database, settings),
         costs=Costs(snapshots, settings),
         redis=redis,

@@ -46,7 +46,7 @@ def context_block(case: Case, zone: ZoneInfo, strategy: Resolved = NO_STRATEGY) 
         lines.append(f"Language of the contact: {language_name(language.tag)}")
     if case.contact.profile:
         lines.append("Profile of the contact:\n" + wrapped(Source.PROFILE, profile_text(case)))
-    lines += _dealings(case.media)
+    lines += _dealings(case.media, zone)
     if case.plan:
         lines.append(f"[PLAN] {neutralised(case.plan)}")
     if case.instruction:
@@ -65,7 +65,7 @@ def _waiting(case: Case, zone: ZoneInfo) -> list[str]:
     return [_OVERTAKEN + wrapped(Source.MESSAGE, "\n".join(cut))] if cut else []
 
 
-def _dealings(history: MediaHistory) -> list[str]:
+def _dealings(history: MediaHistory, zone: ZoneInfo) -> list[str]:
     """One line of each kind there is: media by their ids, the newest first, with what was asked for each."""
     bought = {fact.media for fact in history.of(Had.BOUGHT)}
     told = (
@@ -73,12 +73,13 @@ def _dealings(history: MediaHistory) -> list[str]:
         ("Bought", history.of(Had.BOUGHT)),
         ("Sent for free", history.of(Had.RECEIVED)),
     )
-    return [f"{label}: {'; '.join(dict.fromkeys(map(_deal, facts[:TOLD])))}" for label, facts in told if facts]
+    shown = [(label, dict.fromkeys(_deal(fact, zone) for fact in facts[:TOLD])) for label, facts in told if facts]
+    return [f"{label}: {'; '.join(deals)}" for label, deals in shown]
 
 
-def _deal(fact: MediaFact) -> str:
+def _deal(fact: MediaFact, zone: ZoneInfo) -> str:
     price = "" if fact.price is None else f" for {fact.price}"
-    return f"{fact.media}{price} ({fact.at:%Y-%m-%d})"
+    return f"{fact.media}{price} ({fact.at.astimezone(zone):%Y-%m-%d})"
 
 
 def _writing_first(follow_up: FollowUp) -> list[str]:

@@ -12,7 +12,7 @@ from schemas.dry_run import DryRunItem, DryRunOut, PastRun, RuleCount
 from schemas.strategy import IntentSpec, Resolved, RuleOutcome, RuleSpec, StrategyDocuments
 
 ASSUMED = [
-    "the profile, the plan, the persona and the organisation are as they are now",
+    "the profile, the plan, the persona, its engine and the organisation are as they are now",
     "conversation.replies counts the bubbles that the window shows",
     "conversation.replies_last_minute and conversation.vocals_today are 0",
 ]
@@ -62,7 +62,7 @@ def _talks(past: Sequence[PastRun]) -> Iterator[list[PastRun]]:
 def _replay(strategy: Strategy, runs: Sequence[PastRun], tools: Collection[str]) -> Iterator[tuple[PastRun, Resolved]]:
     standing: list[str] = []
     for run in runs:
-        resolved = resolve(strategy, run.case, tools, standing)
+        resolved = resolve(strategy, run.case, tools, standing, classified=run.classified)
         if run.answered:
             standing = [rule.rule for rule in resolved.rules if rule.standing]
         yield run, resolved

@@ -1,6 +1,7 @@
 """A person has looked at what needed one: it leaves the attention list, with a reason."""
 
 from pipelines.delivery import bodies
+from schemas.conversation import Flag
 from schemas.ids import JobId, OrgId
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.jobs import Job, read_or_refuse, tell, too_late
@@ -8,10 +9,16 @@ from workers.adapters.postgres.locks import Locked, lock_of_job
 from workers.adapters.postgres.transaction import Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for
 
+# Told within a day: of one contact and persona. Only asked when there is something to tell.
+_TOLD = """SELECT 1 FROM conversations oc JOIN jobs oj ON oj.conversation_id = oc.id
+  WHERE oc.contact_id = :contact AND oc.persona_id = :persona AND oj.id <> :job
+    AND CAST(:why AS text) = ANY(string_to_array(oj.note, '; '))
+    AND oj.created_at > clock_timestamp() - interval '24 hours'"""
+
 _FLAG = sql(f"""
 WITH flagged AS (
   UPDATE jobs SET attention = 'open', note = CASE WHEN note IS NULL THEN :why ELSE note || '; ' || :why END
-  WHERE id = :job
+  WHERE id = :job AND NOT (CAST(:once AS boolean) AND EXISTS ({_TOLD}))
   RETURNING id
 ), raised AS ({insert_for("flagged", bodies.ATTENTION_RAISED, "body")})
 SELECT id FROM flagged
@@ -19,10 +26,24 @@ SELECT id FROM flagged
 _DISMISS = sql("UPDATE jobs SET attention = 'dismissed' WHERE id = :job AND attention = 'open'")
 
 
-async def flag(tx: Transaction, conversation: Locked, job: Job, why: str) -> None:
+_ONCE_A_DAY = frozenset({Flag.SPEND, Flag.LINKS})
+"""What stays true for the rest of the day: a person is told once a contact and persona, not with each reply."""
+
+
+async def flag(tx: Transaction, conversation: Locked, job: Job, why: Flag) -> None:
     """A reply goes its way, and a person is told of it: the attention list and a webhook, without a code."""
     body = bodies.attention_raised(job.id, conversation.name, None, why, conversation.now)
-    await tx.the(_FLAG, org=conversation.org, conversation=conversation.id, job=job.id, why=why, body=body)
+    await tx.run(
+        _FLAG,
+        org=conversation.org,
+        conversation=conversation.id,
+        contact=conversation.contact_id,
+        persona=conversation.persona.id,
+        job=job.id,
+        why=why.value,
+        once=why in _ONCE_A_DAY,
+        body=body,
+    )
 
 
 async def dismiss(tx: Transaction, org: OrgId | None, job_id: JobId, reason: str, who: str) -> None:

@@ -85,7 +85,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         vocals_today=look.vocals_today,
         strategy=strategy,
         standing_rules=tuple(rule["rule"] for rule in look.rules_before or () if rule.get("standing")),
-        money=money_seen.money(look, conversation.organization.spec.currency),
+        money=money_seen.money(look, conversation.organization.spec.currency, tx.settings.fx),
         media=media_seen.history(look),
         follow_up=await followups.why(tx, conversation, job),
     )

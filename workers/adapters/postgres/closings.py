@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from pipelines.delivery.closing import words_for
 from schemas.claims import JobState, NoJob
-from schemas.conversation import BubbleKind
+from schemas.conversation import BubbleKind, Flag
 from schemas.errors import Code
 from schemas.honesty import Alarm
 from schemas.http import MessageIn
 from schemas.ids import JobId, OrgId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import failures, inbound
+from workers.adapters.postgres import attention, failures, inbound
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import EVENT, LIVE, Job, live, read_or_refuse, send_away
+from workers.adapters.postgres.jobs import EVENT, JOB, LIVE, Job, read_or_refuse, send_away
 from workers.adapters.postgres.locks import Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
@@ -57,6 +57,9 @@ WITH flagged AS (
   RETURNING locale
 ), unplanned AS (
   UPDATE conversations SET follow_up_at = NULL WHERE contact_id = :contact AND follow_up_at IS NOT NULL
+), links AS (
+  UPDATE payments SET state = 'expired', ended_at = clock_timestamp()
+  WHERE contact_id = :contact AND state = 'open' AND CAST(:danger AS text) IS NOT NULL
 ), kept AS (
   {RECORD}
   SELECT :org, :contact, :conversation, a.act, 'contact', a.rule, NULL, COALESCE(CAST(:message AS text), (
@@ -67,10 +70,12 @@ WITH flagged AS (
 SELECT locale FROM flagged
 """)
 
-_LIVE_ELSEWHERE = sql(f"""
-SELECT j.conversation_id FROM conversations c JOIN jobs j ON j.conversation_id = c.id
-WHERE c.contact_id = :contact AND j.kind <> 'delivery' AND j.state IN {LIVE}
-ORDER BY j.conversation_id
+# What was paid for is owed also to who wants silence, but not to who may be a minor.
+_LIVE = sql(f"""
+SELECT c.id AS conversation, {JOB} FROM conversations c JOIN jobs j ON j.conversation_id = c.id
+WHERE c.contact_id = :contact AND j.state IN {LIVE}
+  AND (j.kind <> 'delivery' OR (j.trigger = 'payment' AND CAST(:danger AS text) IS NOT NULL))
+ORDER BY c.id, j.id
 """)
 
 _TELL = sql(f"""
@@ -160,11 +165,13 @@ async def shut(tx: Transaction, conversation: Locked, alarm: Alarm, job: JobId) 
         position=alarm.position,
         job=job,
     )
-    for row in await tx.all(_LIVE_ELSEWHERE, contact=conversation.contact_id):
-        other = await lock(tx, row.conversation_id)
-        found = None if other is None else await live(tx, other)
-        if other is not None and found is not None:
-            await send_away(tx, other, found, JobState.CANCELLED, reason, "system", answers=other.inbound_seq)
+    for row in await tx.all(_LIVE, contact=conversation.contact_id, danger=alarm.danger):
+        other, found = await lock(tx, row.conversation), Job.of(row)
+        if other is None:
+            raise AssertionError("a conversation went while it was locked")
+        await send_away(tx, other, found, JobState.CANCELLED, reason, "system", answers=other.inbound_seq)
+        if found.bought:
+            await attention.flag(tx, other, found, Flag.PAID_LOCKED)
     await _tell(tx, conversation, alarm, flagged.locale)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 from pipelines.ingestion.normalise import must_hold_something
 from schemas.claims import JobState, NoJob
 from schemas.conversation import Author
+from schemas.decisions import SilenceReason
 from schemas.errors import Code, NotFound
 from schemas.honesty import Alarm
 from schemas.http import AttachmentIn, Ingested, MessagePatch
 from schemas.ids import JobId, OrgId, reference
-from workers.adapters.postgres import closings, inbound, lessons, summaries
+from workers.adapters.postgres import closings, inbound, lessons, silences, summaries
 from workers.adapters.postgres.answered import COVERED, NOTHING_LEFT
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_message
@@ -107,7 +108,10 @@ async def _job_for(
 ) -> tuple[JobId | None, NoJob | None]:
     if alarm is not None:
         live = None if message.job is None else Job.of(message)
-        return await closings.by_message(tx, conversation, live, alarm)
+        number, why = await closings.by_message(tx, conversation, live, alarm)
+        if why is NoJob.OPTED_OUT:
+            await silences.say(tx, conversation, number, SilenceReason.OPTED_OUT)
+        return number, why
     if (closed := conversation.closed_to_ai(message)) is not None:
         return None, closed
     job = None if message.job is None else Job.of(message)
@@ -136,6 +140,7 @@ async def _nothing_to_answer(
         answers=conversation.inbound_seq,
         code=Code.NOTHING_TO_ANSWER,
     )
+    await silences.say(tx, conversation, job.id, SilenceReason.NOTHING_TO_ANSWER)
     return job.id, NoJob.NOTHING_TO_ANSWER
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pipelines.ingestion.dedupe import fingerprint
 from schemas.claims import JobState, NoJob
 from schemas.conversation import HandledBy
+from schemas.decisions import SilenceReason
 from schemas.errors import Conflict
 from schemas.honesty import Alarm
 from schemas.http import Ingested, MessageIn
 from schemas.ids import JobId, OrgId, reference
-from workers.adapters.postgres import closings, inbound, lessons, openings, seen
+from workers.adapters.postgres import closings, inbound, lessons, openings, seen, silences
 from workers.adapters.postgres.jobs import JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_by_name
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -107,6 +108,8 @@ async def _take_in(
         conversation = replace(conversation, inbound_seq=conversation.inbound_seq + 1)
         outcome = await _contact_wrote(tx, conversation, look, job, closings.still_to_do(alarm, look))
     await _store(tx, conversation, message, outcome)
+    if outcome.job is not None and outcome.reason is NoJob.OPTED_OUT:
+        await silences.say(tx, conversation, outcome.job, SilenceReason.OPTED_OUT)
     return Ingested(
         message=message.id,
         conversation=conversation.name,

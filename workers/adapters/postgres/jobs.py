@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from schemas.claims import JobState
-from schemas.conversation import Trigger
+from schemas.conversation import Flag, Trigger
 from schemas.errors import Code, NotFound, TooLate
 from schemas.ids import JobId
 from schemas.jobs import AutoReply
@@ -25,12 +25,18 @@ MAX_SUPERSEDES = 3
 AT_REST = "dispatched_at = NULL, lease_until = NULL, leased_by = NULL, fence = fence + 1"
 """What leaving a state clears, besides `due_at`, which most moves set anew."""
 
-NO_COMPLAINT = "code = NULL, reason = NULL, attention = NULL"
+_FLAGS = ", ".join(f"'{flag}'" for flag in Flag)
+FLAGGED = f"""CASE WHEN attention = 'open' AND (code IS NULL OR string_to_array(note, '; ') && ARRAY[{_FLAGS}])
+THEN 'open' END"""
+"""The job's attention when its code is settled: what a person was told besides stays until somebody dismisses it."""
+
+NO_COMPLAINT = f"code = NULL, reason = NULL, attention = {FLAGGED}"
 """What a job held because its speech had failed is rid of when it goes on: approved or released, that is decided."""
 
 JOB = """j.id AS job, j.state AS job_state, j.kind AS job_kind, j.fence AS job_fence, j.inbound_seq AS job_seq,
 j.pinned AS job_pinned, j.restarts AS job_restarts, j.supersedes AS job_supersedes, j.tries AS job_tries,
-j.crashes AS job_crashes, j.claims AS job_claims, j.on_hold AS job_on_hold, j.due_at AS job_due_at"""
+j.crashes AS job_crashes, j.claims AS job_claims, j.on_hold AS job_on_hold, j.due_at AS job_due_at,
+j.trigger = 'payment' AS job_bought"""
 
 EVENT = """INSERT INTO job_events (org_id, job_id, conversation_id, who, from_state, to_state, why, facts)
 SELECT :org, {of}.id, :conversation, :who, {frm}, {to}, :why, CAST(:facts AS jsonb) FROM {of}"""
@@ -59,6 +65,8 @@ class Job:
     claims: int
     on_hold: bool
     due_at: datetime | None
+    bought: bool = False
+    """What was paid for; other deliveries are notices."""
 
     @property
     def replies(self) -> bool:
@@ -81,6 +89,7 @@ class Job:
             claims=row.job_claims,
             on_hold=row.job_on_hold,
             due_at=row.job_due_at,
+            bought=row.job_bought,
         )
 
 
@@ -108,7 +117,7 @@ SELECT id, dispatched_at IS NOT NULL AS dispatched FROM made
 
 _AWAY = sql(f"""
 WITH ended AS (
-  UPDATE jobs SET state = :to, reason = :why, code = CAST(:code AS text), attention = NULL,
+  UPDATE jobs SET state = :to, reason = :why, code = CAST(:code AS text), attention = {FLAGGED},
                   inbound_seq = GREATEST(inbound_seq, :seq), due_at = NULL, {AT_REST},
                   on_hold = false, rest = NULL, ended_at = clock_timestamp()
   WHERE id = :job AND state = :from AND fence = :fence

@@ -2,7 +2,9 @@
 
 from decimal import Decimal
 
+from pipelines.selling import in_one
 from schemas.conversation import MoneyFacts
+from schemas.groups import FxSettings
 from workers.adapters.postgres.transaction import Row
 
 # Links that left, and those that wait in the contact's other replies of this persona.
@@ -28,7 +30,8 @@ MONEY = """(
 """A column beside the job `j`."""
 
 
-def money(look: Row, currency: str) -> MoneyFacts:
-    """Of a row with the column `MONEY`."""
-    spent = look.money["spent"] or {}
-    return MoneyFacts(look.money["links"], Decimal(spent.get(currency, 0)))
+def money(look: Row, currency: str, fx: FxSettings) -> MoneyFacts:
+    """Of a row with the column `MONEY`, in `currency`."""
+    spent = {of: Decimal(amount) for of, amount in (look.money["spent"] or {}).items()}
+    total, without = in_one(spent, currency, fx)
+    return MoneyFacts(look.money["links"], total, without)

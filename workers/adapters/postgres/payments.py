@@ -9,15 +9,17 @@ from pipelines.delivery import bodies
 from pipelines.delivery.bodies import Sale
 from pipelines.selling import exact, moves
 from schemas.answers import PaymentOut
-from schemas.claims import JobState
+from schemas.claims import JobState, NoJob
+from schemas.conversation import Flag
 from schemas.errors import NotFound
 from schemas.ids import JobId, OrgId, PaymentId, reference
 from schemas.jobs import DelayedSend
 from schemas.money import Price
 from schemas.payments import PaymentProvider, PaymentState
+from workers.adapters.postgres import attention
 from workers.adapters.postgres.audit import note
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import EVENT, facts, read, send_away
+from workers.adapters.postgres.jobs import EVENT, facts, read, read_or_refuse, send_away
 from workers.adapters.postgres.locks import Locked, lock
 from workers.adapters.postgres.offering import MEDIA_OF, SHARES
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -30,7 +32,12 @@ _OF_PROVIDER = sql("SELECT id FROM payments WHERE provider = :provider AND refer
 _NAMES = f"(SELECT json_agg(m.name ORDER BY n.place) FROM {MEDIA_OF}) AS names"
 _COLUMNS = f"p.id, p.state, p.amount, p.currency, p.url, p.paid_reference, p.delivery_job_id, {_NAMES}"
 
-_READ = sql(f"SELECT {_COLUMNS} FROM payments p WHERE p.id = :payment FOR NO KEY UPDATE OF p")
+# The contact's row first: two links over one media, paid in two conversations, are looked at one after the other.
+_READ = sql(f"""
+SELECT {_COLUMNS}, ct.locked_at IS NOT NULL AS locked
+FROM payments p JOIN contacts ct ON ct.id = p.contact_id
+WHERE p.id = :payment FOR NO KEY UPDATE OF ct, p
+""")
 
 _MOVE = sql("""
 UPDATE payments
@@ -40,8 +47,12 @@ SET state = :to, paid_reference = COALESCE(CAST(:reference AS text), paid_refere
 WHERE id = :payment AND state = :from
 """)
 
+# What was bought already, under another link, is not handed over again.
 _DELIVER = sql(f"""
-WITH made AS (
+WITH had AS (
+  SELECT f.media_id FROM media_facts f JOIN payments p ON p.id = :payment AND p.contact_id = f.contact_id
+  WHERE f.what = 'bought' AND f.payment_id <> p.id
+), made AS (
   INSERT INTO jobs (org_id, conversation_id, queue, kind, trigger, state, inbound_seq, first_message_at, due_at,
                     dispatched_at)
   VALUES (:org, :conversation, 'send', 'delivery', 'payment', 'sending', :seq, clock_timestamp(), clock_timestamp(),
@@ -49,9 +60,12 @@ WITH made AS (
   RETURNING id, dispatched_at
 ), bubbles AS (
   INSERT INTO candidates (org_id, job_id, conversation_id, ordinal, kind, state, text, media)
-  SELECT :org, made.id, :conversation, n.place - 1, CASE m.type WHEN 'photo' THEN 'image' ELSE m.type END, 'held', '',
+  SELECT :org, made.id, :conversation, row_number() OVER (ORDER BY n.place) - 1,
+         CASE m.type WHEN 'photo' THEN 'image' ELSE m.type END, 'held', '',
          json_build_array(json_build_object('id', m.name, 'url', m.url, 'type', m.type))
-  FROM made CROSS JOIN payments p CROSS JOIN LATERAL {MEDIA_OF} WHERE p.id = :payment
+  FROM made CROSS JOIN payments p CROSS JOIN LATERAL {MEDIA_OF}
+  WHERE p.id = :payment AND NOT EXISTS (SELECT 1 FROM had WHERE had.media_id = m.id)
+  RETURNING id
 ), bought AS (
   INSERT INTO media_facts (org_id, contact_id, persona_id, media_id, what, amount, currency, job_id, payment_id)
   SELECT s.org_id, s.contact_id, s.persona_id, s.media_id, 'bought', s.amount, s.currency, made.id, s.payment_id
@@ -60,7 +74,7 @@ WITH made AS (
 ), known AS (
   UPDATE payments SET delivery_job_id = made.id FROM made WHERE payments.id = :payment
 ), told AS ({EVENT.format(of="made", frm="NULL", to="'sending'")})
-SELECT id, dispatched_at IS NOT NULL AS dispatched FROM made
+SELECT id, dispatched_at IS NOT NULL AS dispatched, (SELECT count(*) FROM bubbles) AS bubbles FROM made
 """)
 
 # Nobody is to pay twice: other links that sell some of it are not sent any more.
@@ -106,11 +120,13 @@ async def told(
     state = PaymentState(row.state)
     if moves(state, to):
         await tx.run(_MOVE, payment=payment, to=to.value, reference=word, **{"from": state.value})
+        more: dict[str, Flag] = {}
         if to is PaymentState.PAID and not conversation.erased:
-            await _deliver(tx, conversation, payment)
+            more = await _owe(tx, conversation, payment, row)
         if to is PaymentState.REFUNDED:
             await _take_back(tx, conversation, payment, row.delivery_job_id, who)
-        await note(tx, conversation.org, who, f"payment.{to.value}", reference("pay", payment), reference=word)
+        subject = reference("pay", payment)
+        await note(tx, conversation.org, who, f"payment.{to.value}", subject, reference=word, **more)
         row = await tx.the(_READ, payment=payment)
     return _shown(conversation, row)
 
@@ -132,22 +148,38 @@ async def delivered(tx: Transaction, conversation: Locked, job: JobId) -> None:
     await tx.run(_TELL, org=conversation.org, conversation=conversation.id, job=job, body=body)
 
 
-async def _deliver(tx: Transaction, conversation: Locked, payment: PaymentId) -> None:
-    row = await tx.the(
+async def _owe(tx: Transaction, conversation: Locked, payment: PaymentId, paid: Row) -> dict[str, Flag]:
+    """Its media are delivered; unless the contact is locked, or has bought them already. Answers, as `refund`, why a
+    person is asked to give the money back."""
+    made = await _deliver(tx, conversation, payment, fast=not paid.locked)
+    await tx.run(_OUTDATED, payment=payment)
+    double = made.bubbles < len(paid.names or ())
+    if made.dispatched and made.bubbles:
+        tx.hints.append(DelayedSend(conversation=conversation.id, job=made.id))
+    if not paid.locked and not double:
+        return {}
+    job = await read_or_refuse(tx, conversation, made.id)
+    if paid.locked or not made.bubbles:
+        reason = NoJob.SAFETY_LOCK.value if paid.locked else Flag.BOUGHT_ALREADY.value
+        await send_away(tx, conversation, job, JobState.CANCELLED, reason, "payment")
+    why = Flag.PAID_LOCKED if paid.locked else Flag.BOUGHT_ALREADY
+    await attention.flag(tx, conversation, job, why)
+    return {"refund": why}
+
+
+async def _deliver(tx: Transaction, conversation: Locked, payment: PaymentId, *, fast: bool) -> Row:
+    return await tx.the(
         _DELIVER,
         org=conversation.org,
         conversation=conversation.id,
         payment=payment,
         seq=conversation.inbound_seq,
-        fast=True,
+        fast=fast,
         cap=conversation.organization.spec.limits.in_flight,
         who="payment",
         why="paid",
         facts=facts(payment=reference("pay", payment)),
     )
-    await tx.run(_OUTDATED, payment=payment)
-    if row.dispatched:
-        tx.hints.append(DelayedSend(conversation=conversation.id, job=row.id))
 
 
 async def _take_back(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from schemas.decisions import Bubble
 from schemas.jobs import DelayedSend
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import EVENT, Job
+from workers.adapters.postgres.jobs import EVENT, NO_COMPLAINT, Job
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Transaction, sql
 
@@ -20,7 +20,7 @@ READY = "EXISTS (SELECT 1 FROM candidates pk WHERE pk.job_id = :job AND pk.state
 _SEND = sql(f"""
 WITH sending AS (
   UPDATE jobs
-  SET state = 'sending', queue = 'send', code = NULL, reason = NULL, attention = NULL, ended_at = NULL, crashes = 0,
+  SET state = 'sending', queue = 'send', {NO_COMPLAINT}, ended_at = NULL, crashes = 0,
       tries = 0, inbound_seq = :seq, fence = fence + 1, due_at = clock_timestamp(),
       dispatched_at = {DISPATCHED_SEND}
   WHERE id = :job AND state = 'failed' AND fence = :fence AND {READY}

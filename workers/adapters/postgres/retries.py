@@ -3,7 +3,7 @@
 Only the newest job of a conversation: an older one would answer old news.
 """
 
-from schemas.claims import JobState
+from schemas.claims import JobState, NoJob
 from schemas.conversation import HandledBy, Trigger
 from schemas.errors import Code, TooLate
 from schemas.ids import JobId, OrgId, reference
@@ -20,6 +20,7 @@ _ENDED = frozenset({JobState.FAILED, JobState.SILENT, JobState.CANCELLED})
 # A bubble has left once the receiver may have shown it; one that was clearly refused has not.
 _LOOK = sql(f"""
 SELECT {CONTACT_FLAGS}, (SELECT code FROM jobs WHERE id = :job) AS code,
+       (SELECT reason FROM jobs WHERE id = :job) AS reason,
        (SELECT id FROM jobs WHERE conversation_id = :conversation AND kind <> 'delivery'
         ORDER BY id DESC LIMIT 1) AS newest,
        EXISTS (SELECT 1 FROM candidates k WHERE k.job_id = :job AND (k.state IN ('leaving', 'sent')
@@ -91,9 +92,13 @@ async def retry(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> 
 
 
 async def _owed_still(tx: Transaction, conversation: Locked, job: Job, look: Row) -> None:
-    """Its delivery was given up, and nobody has taken the money back since."""
-    if job.state is not JobState.FAILED or look.code != Code.DELIVERY:
+    """Its delivery was given up, or a safety lock that is open again had stopped it; and nobody has taken the money
+    back since."""
+    stopped = job.bought and job.state is JobState.CANCELLED and look.reason == NoJob.SAFETY_LOCK
+    if not stopped and (job.state is not JobState.FAILED or look.code != Code.DELIVERY):
         raise await too_late(tx, job)
+    if look.erased or (job.bought and look.locked):
+        raise await too_late(tx, job, reason=(NoJob.ERASED if look.erased else NoJob.SAFETY_LOCK).value)
     if (await tx.the(_REFUNDED, job=job.id)).refunded:
         raise await too_late(tx, job, reason="refunded")
 

@@ -11,14 +11,23 @@ from datetime import datetime
 
 from pipelines.delivery.bodies import MESSAGE_SEND, Outgoing, Sale, audio, message_send
 from pipelines.delivery.media import Checked, first_fault, told
-from schemas.claims import CandidateState, JobState, Posting, Preparing
-from schemas.conversation import BubbleKind, HandledBy
+from schemas.claims import CandidateState, JobState, NoJob, Posting, Preparing
+from schemas.conversation import BubbleKind, Flag, HandledBy
 from schemas.errors import Code
 from schemas.ids import CandidateId, DeliveryId
 from schemas.jobs import DelayedSend
 from schemas.payments import Offering
 from schemas.speech import Recording
-from workers.adapters.postgres import checked, endings, failures, notices, offering, preparing, quiet_hours
+from workers.adapters.postgres import (
+    attention,
+    checked,
+    endings,
+    failures,
+    notices,
+    offering,
+    preparing,
+    quiet_hours,
+)
 from workers.adapters.postgres.jobs import AT_REST, EVENT, JOB, NO_COMPLAINT, Job, facts, make, send_away, successor
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -175,6 +184,8 @@ async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) ->
     if (why := _closed(conversation, look, job)) is not None:
         answers = job.seq if job.pinned else conversation.inbound_seq
         await send_away(tx, conversation, job, JobState.CANCELLED, why, "worker", answers=answers)
+        if job.bought and why == NoJob.SAFETY_LOCK:
+            await attention.flag(tx, conversation, job, Flag.PAID_LOCKED)
         await successor(tx, conversation, answers)
         return True
     if conversation.inbound_seq != job.seq and job.replies and not job.pinned:
@@ -190,11 +201,11 @@ async def stopped(tx: Transaction, conversation: Locked, look: Row, job: Job) ->
 
 def _closed(conversation: Locked, look: Row, job: Job) -> str | None:
     if look.erased:
-        return "erased"
+        return NoJob.ERASED
+    if look.locked and (job.replies or job.bought):
+        return NoJob.SAFETY_LOCK
     if not job.replies:
         return None
-    if look.locked:
-        return "safety_lock"
     if look.opted_out:
         return "opted_out"
     if conversation.handled_by is not HandledBy.AI:

@@ -4,6 +4,7 @@ from pipelines.delivery import bodies
 from pipelines.text import storable
 from schemas.claims import Claim, Ended, JobState
 from schemas.decisions import Silence, SilenceReason
+from schemas.ids import JobId
 from workers.adapters.postgres.jobs import AT_REST, EVENT, Job, facts, successor
 from workers.adapters.postgres.ledger import UNHEARD
 from workers.adapters.postgres.locks import Locked
@@ -51,6 +52,21 @@ WITH ended AS (
 ), told AS ({EVENT.format(of="ended", frm=":from", to="'silent'")})
 SELECT id FROM ended
 """)
+
+
+_SAY = sql("""
+WITH counted AS (
+  UPDATE conversations SET last_position = last_position + 1 WHERE id = :conversation RETURNING last_position
+)
+INSERT INTO messages (org_id, conversation_id, author, position, text, job_id)
+SELECT :org, :conversation, 'system', counted.last_position, :line, :job FROM counted
+""")
+
+
+async def say(tx: Transaction, conversation: Locked, job: JobId, reason: SilenceReason) -> None:
+    """The line of a job that ended silent without a run: by the message itself. It stands after that message."""
+    line = SENTENCES[reason]
+    await tx.run(_SAY, org=conversation.org, conversation=conversation.id, job=job, line=line)
 
 
 async def end(

@@ -39,11 +39,13 @@ def test_distress_of_yesterday_is_over_and_ours_never_counted() -> None:
     [
         ({}, MoneyFacts(), frozenset(), None),
         ({}, MoneyFacts(links_today=4), frozenset(), None),
-        ({}, MoneyFacts(links_today=5), SELLING, None),
+        ({}, MoneyFacts(links_today=5), SELLING, "links_per_day"),
         ({"links_per_day": 0}, MoneyFacts(), SELLING, None),
         ({}, MoneyFacts(spent_24h=Decimal(10_000)), frozenset(), None),
         ({"spend_24h_flag": "100.00"}, MoneyFacts(spent_24h=Decimal("99.99")), frozenset(), None),
         ({"spend_24h_flag": "100.00"}, MoneyFacts(spent_24h=Decimal(100)), SELLING, "spend_24h"),
+        ({"spend_24h_flag": "100.00"}, MoneyFacts(without_rate=("XAU",)), SELLING, "spend_24h"),
+        ({}, MoneyFacts(without_rate=("XAU",)), frozenset(), None),
     ],
 )
 def test_what_is_counted(limits: dict[str, Any], money: MoneyFacts, tools: frozenset[str], flag: str | None) -> None:

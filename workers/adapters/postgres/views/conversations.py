@@ -6,6 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from schemas.answers import AttachmentOut, ConsentRecordOut, ContactOut, ConversationOut, MessageOut, Page
+from schemas.conversation import HandledBy
 from schemas.errors import Conflict, NotFound
 from schemas.http import JobOut
 from schemas.ids import OrgId, reference
@@ -15,7 +16,10 @@ from workers.adapters.postgres.views.snapshot import Snapshots
 
 _ONE = (
     "SELECT c.*, o.name AS organization, p.name AS persona, k.name AS contact, k.display_name, k.locale, k.timezone, "
-    "k.profile, k.opted_out_at, k.locked_at FROM organizations o "
+    "k.profile, k.opted_out_at, k.locked_at, "
+    "COALESCE((SELECT a.state = 'failed' AND a.attention = 'open' FROM jobs a "
+    "WHERE a.conversation_id = c.id AND a.kind <> 'delivery' ORDER BY a.id DESC LIMIT 1), false) AS asked "
+    "FROM organizations o "
     "JOIN conversations c ON c.org_id = o.id AND c.name = :name "
     "JOIN personas p ON p.id = c.persona_id JOIN contacts k ON k.id = c.contact_id "
 )
@@ -100,12 +104,14 @@ def _shown(row: Any, job: JobOut | None, messages: list[MessageOut], following: 
         opted_out_at=row.opted_out_at,
         locked_at=row.locked_at,
     )
+    # A person is asked: their word moves what is held, or their own words answer what failed.
+    waits = row.handled_by == HandledBy.AI and (row.asked or (job is not None and job.on_hold))
     return ConversationOut(
         id=row.name,
         organization=row.organization,
         persona=row.persona,
         contact=contact,
-        handled_by=row.handled_by,
+        handled_by=HandledBy.WAITING if waits else HandledBy(row.handled_by),
         by=row.handled_by_who,
         handled_at=row.handled_at,
         plan=row.plan,

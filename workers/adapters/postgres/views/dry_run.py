@@ -7,12 +7,15 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from pipelines.agent import parameters
+from pipelines.autoreply.engine import Engine, engine_of
 from pipelines.memory.window import first_kept, most_kept
 from schemas.conversation import Attachment, Author, BubbleKind, Case, Contact, Organization, Persona, Trigger, Turn
 from schemas.dry_run import DryRunIn, PastRun
 from schemas.errors import Invalid, NotFound
 from schemas.ids import ContactId, ConversationId, JobId, OrgId, PersonaId, reference
 from schemas.resources import OrganizationSpec, PersonaSpec
+from schemas.settings import Settings
 from schemas.strategy import RuleSpec, StrategyDocuments
 from workers.adapters.postgres.acceptable import rule_faults
 from workers.adapters.postgres.provision_strategy import NAMES, strangers
@@ -72,8 +75,9 @@ ORDER BY w.job, m.position
 
 
 class DryRuns:
-    def __init__(self, snapshots: Snapshots) -> None:
+    def __init__(self, snapshots: Snapshots, settings: Settings) -> None:
         self._snapshots = snapshots
+        self._settings = settings
 
     async def load(self, org: OrgId, wanted: DryRunIn) -> tuple[StrategyDocuments, set[str], list[PastRun]]:
         """The rules and intents with the draft among them, the names of those to try, and the replies. Two statements
@@ -81,7 +85,7 @@ class DryRuns:
         _refuse_faults(wanted)
         async with self._snapshots.open() as connection:
             documents = await _documents(connection, org, wanted)
-            past = await _past(connection, org, wanted)
+            past = await _past(connection, org, wanted, self._settings)
         named = {*wanted.rules, *([wanted.rule.name] if wanted.rule else [])}
         return documents, named or set(documents.rules), past
 
@@ -114,7 +118,7 @@ async def _documents(connection: AsyncConnection, org: OrgId, wanted: DryRunIn) 
     return StrategyDocuments(rules, stored.intents)
 
 
-async def _past(connection: AsyncConnection, org: OrgId, wanted: DryRunIn) -> list[PastRun]:
+async def _past(connection: AsyncConnection, org: OrgId, wanted: DryRunIn, settings: Settings) -> list[PastRun]:
     bound: dict[str, Any] = {"org": org, "limit": wanted.limit, "persona": None}
     if wanted.persona is not None:
         bound["persona"] = await _known(connection, _PERSONA, org, "persona", wanted.persona)
@@ -125,7 +129,7 @@ async def _past(connection: AsyncConnection, org: OrgId, wanted: DryRunIn) -> li
         del bound["org"]
     rows = (await connection.execute(statement, bound)).all()
     turns = await _turns(connection, rows)
-    return [_run(org, row, turns[row.id]) for row in rows]
+    return [_run(org, row, turns[row.id], settings) for row in rows]
 
 
 async def _known(connection: AsyncConnection, statement: Any, org: OrgId, kind: str, name: str) -> int:
@@ -148,7 +152,7 @@ async def _turns(connection: AsyncConnection, runs: Sequence[Any]) -> dict[int, 
     return found
 
 
-def _run(org: OrgId, row: Any, turns: Sequence[Any]) -> PastRun:
+def _run(org: OrgId, row: Any, turns: Sequence[Any], settings: Settings) -> PastRun:
     first = first_kept([turn.position for turn in turns])
     shown = tuple(_turn(turn, row.covered) for turn in turns if turn.position >= first)
     # A message can lie a moment after its job, which is made in the same transaction.
@@ -169,7 +173,9 @@ def _run(org: OrgId, row: Any, turns: Sequence[Any]) -> PastRun:
         instruction=row.instruction,
         sent_texts=tuple(turn.text for turn in shown if turn.author is Author.AI),
     )
-    return PastRun(reference("job", row.id), now, case, row.answered)
+    limits = parameters.resolve(settings, case.organization.spec.agent, case.persona.spec.agent)
+    classified = engine_of(limits, case.persona.spec) is Engine.V1
+    return PastRun(reference("job", row.id), now, case, row.answered, classified)
 
 
 def _turn(row: Any, covered: int) -> Turn:

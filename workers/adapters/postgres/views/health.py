@@ -10,7 +10,7 @@ from schemas.errors import FailureKind
 from schemas.health import QueueHealth, ServerHealth
 from schemas.ids import OrgId, PersonaId
 from schemas.jobs import Queue
-from schemas.resources import OrganizationSpec, PersonaSpec
+from schemas.resources import OrganizationLimits, OrganizationSpec, PersonaSpec
 from workers.adapters.postgres.migrate import fit
 from workers.adapters.postgres.views.snapshot import Snapshots
 
@@ -53,6 +53,14 @@ _RATE_LIMITED = text(
 )
 # The first and the last of an index: where they are ours, all are.
 _MODELS = text("SELECT ARRAY[min(model), max(model)] FROM chunks")
+_OWN_ROUTES = text(
+    "SELECT DISTINCT m.value AS route FROM organizations o "
+    "CROSS JOIN LATERAL jsonb_each_text(CAST(o.spec -> 'models' AS jsonb)) AS m (task, value) ORDER BY 1"
+)
+_OWN_IN_VAIN = text(
+    "SELECT name FROM organizations WHERE CAST(spec #>> '{limits,escalation_minutes}' AS int) <> :usual "
+    "ORDER BY name LIMIT :named"
+)
 _PERSONAS = text(
     "SELECT p.id, p.name, p.spec, o.id AS org, o.name AS organization, o.spec AS organization_spec "
     "FROM personas p JOIN organizations o ON o.id = p.org_id "
@@ -89,6 +97,8 @@ class Health:
                 dead_letters=counts.dead_letters,
                 rate_limited=limited.jobs,
                 rate_limited_seconds=limited.seconds,
+                own_routes=list(await connection.scalars(_OWN_ROUTES)),
+                own_in_vain=await _in_vain(connection),
                 vectors_of=sorted({model for model in models if model is not None}),
             )
 
@@ -104,6 +114,13 @@ class Health:
             Organization(OrgId(row.org), row.organization, organization),
             Persona(PersonaId(row.id), row.name, persona),
         )
+
+
+async def _in_vain(connection: AsyncConnection) -> Sequence[str]:
+    """A document is kept whole, with its defaults: set is what differs from them."""
+    bound = {"usual": OrganizationLimits().escalation_minutes, "named": NAMED}
+    whose = list(await connection.scalars(_OWN_IN_VAIN, bound))
+    return [f"limits.escalation_minutes of {', '.join(whose)}"] if whose else []
 
 
 async def _queues(connection: AsyncConnection) -> Sequence[QueueHealth]:

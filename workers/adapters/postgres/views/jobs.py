@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from schemas.answers import Page
 from schemas.claims import CandidateState, JobState
-from schemas.errors import Code, NotFound
+from schemas.errors import Code, NotFound, Severity
 from schemas.http import AudioOut, CandidateOut, JobOut, UsageOut
 from schemas.ids import CandidateId, JobId, OrgId, reference
 from schemas.money import as_decimal_text
@@ -149,6 +149,7 @@ def _job(row: Any, candidates: Iterable[Any], usage: UsageOut, around: Surroundi
         code=row.code,
         reason=row.reason,
         attention=row.attention == "open",
+        severity=Severity.of(row.code) if row.attention == "open" else None,
         attempts=row.claims,
         due_at=row.due_at,
         on_hold=row.on_hold,
