@@ -59,8 +59,10 @@ def _said(texts: Sequence[str], before: Sequence[str], says: Callable[[str], Mat
     alone = next((n for n, text in enumerate(ours) if says(text) is not None), None)
     if alone is not None:
         return alone
-    run = [spoken(text) for text in before[-REACH:]]
+    run = [text for said in before[-REACH:] if (text := spoken(said))]
     for n, text in enumerate(ours):
+        if not text:
+            continue
         run.append(text)
         # What goes on over bubbles is no longer than a sentence: the ones just before are enough.
         if len(run) > 1 and says(" ".join(run[-REACH - 1 :])) is not None:

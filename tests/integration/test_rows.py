@@ -879,6 +879,14 @@ async def _(scene: Scene) -> Any:
     return await scene.jobs(), await scene.bubbles()
 
 
+@row("26 … a notice is due by now", ["0 notice leaving", "1 text held", "2 text held"])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.one('UPDATE personas SET spec = spec || \'{"disclosure": {"notice": true}}\', version = version + 1')
+    await scene.leave()
+    return [" ".join(bubble.split()[:3]) for bubble in await scene.bubbles()]
+
+
 @row("26 otherwise: the window is open", (None, ["held 1"]))
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
@@ -1323,6 +1331,17 @@ async def _(scene: Scene) -> Any:
     moved = await scene.edit(4, ordinal=1)
     texts = [bubble.split()[1 if "notice" in bubble else 3] for bubble in await scene.bubbles()]
     return scene.answers[-1], moved["ordinal"], texts, [int(bubble.split()[0]) for bubble in await scene.bubbles()]
+
+
+@row("edit otherwise: two bubbles together would claim to be human", [422, 422, 422, 200, 200])
+async def _(scene: Scene) -> Any:
+    await scene.reply("je suis", "contente", "un humain heureux")
+    await scene.edit(1, text="je suis une vraie personne")
+    await scene.drop(2)
+    await scene.edit(3, ordinal=1)
+    await scene.edit(2, text="fatiguée")
+    await scene.edit(3, text="ce soir")
+    return scene.answers[-5:]
 
 
 @row("reorder otherwise: in front of the notice, behind the end", [422, 422, 200], **NOTICE)

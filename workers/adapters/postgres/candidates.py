@@ -194,12 +194,11 @@ async def _must_be_current(tx: Transaction, reply: _Reply, version: int | None) 
 def _refuse_a_lie(reply: _Reply, candidate: CandidateId, text: str | None, places: Mapping[CandidateId, int]) -> None:
     """Bubbles are read one after the other: « je suis », « une vraie personne » is one sentence. In the order in which
     they leave, with the new words of one (None: its own; empty: it goes)."""
-    own = reply.own.text if text is None else text
-    leaving = [row for row in reply.bubbles if row.state in (*_WAITING, *_LEFT) and row.kind != BubbleKind.NOTICE]
-    leaving.sort(key=lambda row: places.get(CandidateId(row.id), row.ordinal))
-    at = next(n for n, row in enumerate(leaving) if row.id == candidate)
-    texts = [row.text for row in leaving]
-    if first_break([*texts[:at], own, *texts[at + 1 :]], "disclose") and not first_break(texts, "disclose"):
+    now = [row for row in reply.bubbles if row.state in (*_WAITING, *_LEFT) and row.kind != BubbleKind.NOTICE]
+    then = sorted(now, key=lambda row: places.get(CandidateId(row.id), row.ordinal))
+    said = [text if text is not None and row.id == candidate else row.text for row in then]
+    # What was said before this change is no reason to refuse it.
+    if first_break(said, "disclose") and not first_break([row.text for row in now], "disclose"):
         raise _invalid("text", _NO_LIE)
 
 

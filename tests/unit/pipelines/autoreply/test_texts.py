@@ -73,11 +73,12 @@ def test_ordinary_sentences_break_no_honesty_rule(text: str) -> None:
     ("before", "texts", "expected"),
     [
         ((), ["je suis pas", "un bot"], 1),
-        ((), ["coucou", "je suis", "une vraie personne"], 2),
+        ((), ["coucou", "je suis", "un humain heureux"], 2),
         ((), ["I'm", "not", "an AI"], 2),
         (("je suis pas",), ["un bot"], 0),
         (("coucou", "it's me"), ["i swear"], 0),
         ((), ["je suis pas là", "un bot t'a écrit ?"], None),
+        ((), ["je suis", "", "un humain heureux"], 2),
         ((), ["je suis crevée.", "une vraie journée"], None),
         ((), ["j'aime pas", "les robots"], None),
         (("je suis pas", "ok", "bon", "bref"), ["un bot"], None),
