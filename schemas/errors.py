@@ -103,7 +103,7 @@ CODES: dict[Code, CodeFacts] = {
     Code.IDENTITY_QUESTION: CodeFacts("identity question: a person must answer", attention=True),
     Code.SAFETY_STOP: CodeFacts("safety stop (minor signal, self-harm); critical", attention=True, critical=True),
     Code.QUOTA: CodeFacts("plan quota exceeded", attention=True),
-    Code.BUDGET: CodeFacts("run, conversation or organisation budget (tokens, money) spent", attention=True),
+    Code.BUDGET: CodeFacts("run, conversation or organisation budget (US dollars) spent", attention=True),
     Code.MAX_ITERATIONS: CodeFacts("`MaxIterations` reached", attention=True),
     Code.REFUSED_CALLS: CodeFacts("too many refused tool calls in a row", attention=True),
     Code.NO_CANDIDATE: CodeFacts("the agent stopped with nothing that can be sent", attention=True),

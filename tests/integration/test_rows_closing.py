@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines.autoreply.stops import stopped
-from schemas.claims import Accepted, Ended, JobState, Lost
+from schemas.claims import Accepted, Ended, JobState, Lost, Refused
 from schemas.conversation import Flag
 from schemas.decisions import Failure, Reply, Silence, SilenceReason
 from schemas.errors import Code
@@ -58,6 +58,8 @@ async def test_stop_ends_its_own_job_silent_and_is_confirmed_once(scene: Scene) 
     assert await scene.bubbles() == [f"0 notice sent {told}"]
     assert told == DONE[0]
     assert await records(scene) == ["opted_out contact stop_word m-1 job_1"]
+    lines = await scene.lines("SELECT position, author, text FROM messages ORDER BY position")
+    assert lines[:2] == ["1 contact STOP", "2 system the contact wants no more messages"]
 
 
 async def test_stop_takes_away_what_is_held_in_every_conversation_of_the_contact(scene: Scene) -> None:
@@ -103,6 +105,44 @@ async def test_a_bubble_in_flight_when_stop_comes_finishes_and_the_confirmation_
 
     assert (too_early, await deliver(scene, 3)) == (None, DONE[0])
     assert await scene.bubbles() == ["0 text sent un", "1 text recalled deux", f"0 notice sent {DONE[0]}"]
+
+
+async def test_a_stop_that_an_edit_says_leaves_its_line_too(scene: Scene) -> None:
+    await scene.say(text="coucou")
+    await scene.call("PATCH", "messages/m-1", {"text": "STOP"})
+
+    lines = await scene.lines("SELECT position, author, text FROM messages ORDER BY position")
+    assert lines == ["1 contact STOP", "2 system the contact wants no more messages"]
+
+
+async def test_what_came_while_it_was_closed_is_answered_when_a_person_retries_what_closed_it(scene: Scene) -> None:
+    await scene.say(text=MINOR)
+    await scene.say(text="pardon, 15 ans d'expérience !")
+    for who in ("zoe", "max"):
+        key = await scene.gateway.key("operator", "acme", who)
+        await scene.conversation("reopen", {"reason": "il a 51 ans"}, key=key)
+    none = await scene.jobs()
+    await scene.steer("retry", job=1)
+    claim = await scene.claim()
+
+    assert none == ["failed 1 AR-532"]
+    assert await scene.jobs() == ["running 2"]
+    assert claim is not None
+    assert [turn.text for turn in claim.case.turns] == [MINOR, "pardon, 15 ans d'expérience !"]
+    assert stopped(claim.case) is None
+
+
+async def test_a_closing_notice_that_was_given_up_is_retried(scene: Scene) -> None:
+    await scene.say(text="STOP")
+    posting = await scene.storage.claim_send(DelayedSend(conversation=1, job=2))
+    await scene.storage.settle(posting, Refused("no", final=True))  # type: ignore[arg-type]
+    given_up = await scene.jobs()
+    shown = await scene.steer("retry", job=2)
+    told = await deliver(scene, 2)
+
+    assert (given_up, scene.answers[-1]) == (["silent 1", "failed 1 AR-560"], 200), shown
+    assert told == DONE[0]
+    assert await scene.jobs() == ["silent 1", "sent 1"]
 
 
 async def test_stop_is_heard_while_a_person_handles_the_conversation_and_in_an_edit(scene: Scene) -> None:

@@ -73,13 +73,17 @@ async def test_a_deleted_message_that_leaves_nothing_ends_the_queued_job(databas
 
         said = await storage.transitions.delete_message(storage.org, "m-1")
 
-        message = await storage.row("SELECT text, attachments, deleted_at IS NOT NULL AS deleted FROM messages")
+        message = await storage.row(
+            "SELECT text, attachments, deleted_at IS NOT NULL AS deleted FROM messages WHERE position = 1"
+        )
         assert (said.reason, message, (await storage.job())["code"], await facts(storage)) == (
             "nothing_to_answer",
             {"text": "", "attachments": None, "deleted": True},
             "AR-510",
             (2, [("silent", 2, "nothing_to_answer")]),
         )
+        said_so = await storage.rows("SELECT position, text, job_id FROM messages WHERE author = 'system'")
+        assert [dict(row) for row in said_so] == [{"position": 2, "text": "nothing to answer", "job_id": 1}]
 
 
 async def test_a_deleted_message_beside_another_leaves_the_job_queued(database_url: str) -> None:

@@ -448,8 +448,8 @@ async def test_a_safety_lock_closes_the_links_and_what_is_paid_then_waits_for_a_
         delivery = (await storage.job())["id"]
 
         assert (link, paid.state, paid.job, again) == ("expired", PAID, f"job_{delivery}", paid)
-        assert await deliver(storage, delivery) == []
         assert [dict(row) for row in await storage.rows(ASKED)] == [{"conversation_id": 1, **FOR_A_REFUND}]
+        assert await deliver(storage, delivery) == []
         assert [row["reason"] for row in await storage.rows(TOLD)] == ["paid_and_locked"]
         with pytest.raises(TooLate) as late:
             await storage.transitions.retry(storage.org, delivery, "zoe")
@@ -468,9 +468,9 @@ async def test_a_safety_lock_stops_a_delivery_under_way_and_a_retry_goes_on_afte
         posting = await send(storage, delivery)
         assert posting is not None
         await storage.say("m-2", text=MINOR, conversation=where)
+        asked = [dict(row) for row in await storage.rows(ASKED)]
         await storage.transitions.settle(posting, Accepted())
         nothing = await deliver(storage, delivery)
-        asked = [dict(row) for row in await storage.rows(ASKED)]
         for who in ("zoe", "max"):
             await storage.transitions.reopen(storage.org, "c-1", who, "il a 51 ans")
         await storage.transitions.retry(storage.org, delivery, "zoe")

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.selling import bounds, exact, listed, minor_units, moves, offer_key, title, unasked, unsellable
+from pipelines.selling import bounds, exact, in_one, listed, minor_units, moves, offer_key, title, unasked, unsellable
 from schemas.catalogue import Media, MediaType
 from schemas.errors import TooLate
+from schemas.groups import FxSettings
 from schemas.money import Price
 from schemas.payments import PaymentState, Ware
 from schemas.resources import Prices
@@ -29,6 +30,26 @@ def test_the_listed_price_is_the_sum_rounded_to_what_can_be_paid() -> None:
         eur("10.50"),
         Price(Decimal(500), "JPY"),
     )
+
+
+@pytest.mark.parametrize(
+    ("currency", "rates", "total", "without"),
+    [
+        ("EUR", {}, "96.00", ("GBP",)),
+        ("EUR", {"GBP": "0.80"}, "106.75", ()),
+        ("USD", {"GBP": "0.80"}, "124.13", ()),
+        ("GBP", {}, "10.00", ("EUR", "USD")),
+    ],
+)
+def test_money_of_several_currencies_is_one_sum(
+    currency: str, rates: dict[str, str], total: str, without: tuple[str, ...]
+) -> None:
+    fx = FxSettings(eur_per_usd=Decimal("0.86"), per_usd={of: Decimal(rate) for of, rate in rates.items()})
+    spent = {"EUR": Decimal(10), "USD": Decimal(100), "GBP": Decimal(10)}
+
+    found = in_one(spent, currency, fx)
+
+    assert (f"{found[0]:.2f}", found[1]) == (total, without)
 
 
 def test_floor_and_ceiling_are_whole_cents_inside_the_ratios() -> None:

@@ -325,3 +325,11 @@ async def test_what_was_offered_bought_and_given_stands_in_the_moment_alone() ->
         f"Sent for free: {free}\n"
     ) in moment
     assert "v-7" not in json.dumps(wire["system"])
+
+
+async def test_what_was_bought_late_at_night_is_dated_as_the_contact_dates_it() -> None:
+    late = MediaFact(Had.BOUGHT, "v-7", NOON.replace(hour=23, minute=30), price=Price(Decimal(9), "EUR"))
+
+    wire = await first_wire(a_case(media=MediaHistory((late,)), contact={"timezone": "Europe/Paris"}))
+
+    assert "Bought: v-7 for 9.00 EUR (2026-12-01)" in wire["messages"][-1]["content"][-1]["text"]

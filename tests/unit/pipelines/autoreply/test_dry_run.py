@@ -42,6 +42,17 @@ def test_once_counts_replies_that_somebody_saw(answered: tuple[bool, ...], fired
     assert [item.rules[0].outcome for item in reversed(found.items)] == fired
 
 
+@pytest.mark.parametrize(
+    ("classified", "why"), [(True, None), (False, "it reroutes sales, and the intent was not set")]
+)
+def test_an_engine_that_classifies_is_rerouted(classified: bool, why: str | None) -> None:
+    reroute = {"when": "true", "then": {"reroute_intent": {"from": "sales", "to": "care"}}}
+    runs = [replace(run, classified=classified) for run in past("coucou")]
+    found = dry_run(documents({"sales": {}, "care": {}}, r=reroute), {"r"}, runs, TOOL_NAMES)
+
+    assert [item.rules[0].reason for item in found.items] == [why]
+
+
 def test_conversations_do_not_mix() -> None:
     runs = [*past("le prix ?"), *past("ce prix ?", conversation=2)]
     found = dry_run(documents(r=ONCE), {"r"}, runs, TOOL_NAMES)
