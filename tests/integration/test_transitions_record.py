@@ -151,6 +151,7 @@ async def test_a_notice_delivered_elsewhere_long_before_its_reply_is_due_again(d
         posting = await storage.send()
 
         assert json.loads(posting.body)["data"]["kind"] == "notice"
+        assert [state for _, _, state, _ in await storage.candidates()] == ["leaving", "held"]
 
 
 async def test_a_reply_to_old_news_is_thrown_away(database_url: str) -> None:

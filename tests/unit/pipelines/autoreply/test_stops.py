@@ -41,6 +41,17 @@ async def test_it_is_heard_over_several_messages(said: tuple[str, ...]) -> None:
     assert decision.code is Code.IDENTITY_QUESTION
 
 
+async def test_who_asks_for_the_persona_by_name_asks_who_writes() -> None:
+    persona = {"display_name": "Léa Rose"}
+    asked, praised = "c'est vraiment léa rose ?", "c'est vraiment génial ?"
+
+    decision = await stage().run(a_case(asked, persona=persona))
+
+    assert isinstance(decision, Failure)
+    assert decision.reason == "asks_if_human"
+    assert isinstance(await stage(sending("oui"), done()).run(a_case(praised, persona=persona)), Reply)
+
+
 async def test_a_question_that_was_answered_stops_nothing() -> None:
     turns = dialogue(("t'es un bot ?", "une personne t'a répondu"), newest=("ok, et ta journée ?",))
 
