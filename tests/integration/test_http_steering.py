@@ -2,10 +2,13 @@
 
 from typing import Any
 
+from schemas.decisions import Failure
+from schemas.errors import Code
 from schemas.ids import number_of
 from schemas.jobs import AutoReply, DelayedSend
 from tests.builders_face import ADMIN, Gateway, a_gateway
 from tests.builders_storage import a_reply
+from tests.scene import a_scene
 
 PERSONA = {
     "name": "maya",
@@ -48,6 +51,29 @@ async def anna(gateway: Gateway) -> str:
 async def steer(gateway: Gateway, path: str, key: str) -> tuple[int, Any]:
     answer = await gateway.call("POST", f"/v1/{path}", key=key)
     return answer.status_code, answer.json()
+
+
+async def test_a_conversation_waits_while_its_reply_or_its_failure_waits_for_a_person(database_url: str) -> None:
+    async with a_scene(database_url) as scene:
+
+        async def handled_by() -> str:
+            shown = await scene.call("GET", "conversations/c-1")
+            return f"{shown['handled_by']} {shown['by']}"
+
+        await scene.reply("un")
+        seen = [await handled_by()]
+        for verb in ("hold", "release"):
+            await scene.steer(verb)
+            seen.append(await handled_by())
+        await scene.say()
+        await scene.decide(Failure(Code.NO_CANDIDATE, "nothing to send"))
+        seen.append(await handled_by())
+        await scene.call("POST", f"attention/job_{await scene.newest()}/dismiss", {"reason": "vu"})
+        seen.append(await handled_by())
+        await scene.conversation("takeover")
+
+        assert seen == ["ai None", "waiting None", "ai None", "waiting None", "ai None"]
+        assert (await handled_by()).startswith("human ")
 
 
 async def test_approve_makes_the_reply_due_now(database_url: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.memory.learning import call_of
 from schemas.catalogue import MediaSearch, Shelf, Viewer
 from schemas.claims import Accepted, Refused, Unknown
-from schemas.conversation import BubbleKind
+from schemas.conversation import BubbleKind, Flag
 from schemas.costs import CostGroup
 from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.dry_run import DryRunIn
@@ -194,7 +194,7 @@ async def everything_hot(storage: Storage) -> None:
     await transitions.renew([], [(again.delivery, again.fence)])
     await transitions.settle(again, Refused("no", final=True))
     await storage.say("m-4", **place)
-    await transitions.record(await storage.claim(), Silence(SilenceReason.LEFT_ON_READ, read=True))
+    await transitions.record(await storage.claim(), Silence(SilenceReason.LEFT_ON_READ, read=True, flag=Flag.LINKS))
     await storage.say("m-5", **place)
     await transitions.record(await storage.claim(), Failure(Code.NO_CANDIDATE, "nothing"))
     await storage.say("m-6", **place)
@@ -236,7 +236,7 @@ async def everything_that_closes(storage: Storage) -> None:
 
 async def everything_that_is_tried(storage: Storage) -> None:
     """Dry runs: over the newest replies, over those of one conversation, over those of one persona."""
-    dry_runs = DryRuns(Snapshots(storage.database))
+    dry_runs = DryRuns(Snapshots(storage.database), Settings())
     for wanted in ({}, {"conversation": "f5"}, {"persona": "maya"}):
         _, _, past = await dry_runs.load(storage.org, DryRunIn.model_validate({"limit": 200, **wanted}))
         assert past

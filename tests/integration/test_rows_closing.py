@@ -225,6 +225,19 @@ async def test_a_minor_stops_everything_of_the_contact_without_a_model(scene: Sc
     assert (later["job"], later["reason"]) == (None, "safety_lock")
 
 
+async def test_a_safety_stop_is_told_as_critical_and_a_failure_as_any_other(scene: Scene) -> None:
+    await scene.say(text="coucou")
+    await scene.decide(Failure(Code.NO_CANDIDATE, "nothing to send"))
+    await scene.say(text=MINOR)
+    shown = await scene.call("GET", "jobs?attention=true")
+    told = await scene.lines("SELECT body::jsonb #>> '{data,severity}' FROM deliveries WHERE candidate_id IS NULL")
+    await scene.call("POST", "attention/job_2/dismiss", {"reason": "vu"})
+
+    assert [(job["code"], job["severity"]) for job in shown["items"]] == [("AR-532", "critical"), ("AR-552", "normal")]
+    assert told == ["normal", "critical"]
+    assert (await scene.call("GET", "jobs/job_2"))["severity"] is None
+
+
 async def test_no_word_of_the_contact_is_kept_as_evidence_besides_the_message(scene: Scene) -> None:
     await scene.say(text=MINOR)
 

@@ -530,7 +530,11 @@ async def test_two_links_over_one_media_paid_at_once_in_two_conversations(databa
             await sell(storage, "v-1", price=price, name=f"m-{number}")
         await storage.say("m-9", conversation="c-2")
         await storage.rows("UPDATE payments SET conversation_id = 2 WHERE id IN (2, 4)")
-        await asyncio.gather(*(told(storage, PAID, number) for number in (1, 2, 3, 4)))
+        async with storage.database.transaction() as connection:
+            await connection.exec_driver_sql("SELECT id FROM conversations ORDER BY id FOR UPDATE")
+            telling = [asyncio.create_task(told(storage, PAID, number)) for number in (1, 2, 3, 4)]
+            await asyncio.sleep(0.3)  # all of them wait for this lock, and go on at once
+        await asyncio.gather(*telling)
 
         handed_over = "SELECT k.id FROM candidates k JOIN jobs j ON j.id = k.job_id WHERE j.kind = 'delivery'"
         assert len(await storage.rows(handed_over)) == 1

@@ -26,8 +26,7 @@ AT_REST = "dispatched_at = NULL, lease_until = NULL, leased_by = NULL, fence = f
 """What leaving a state clears, besides `due_at`, which most moves set anew."""
 
 _FLAGS = ", ".join(f"'{flag}'" for flag in Flag)
-FLAGGED = f"""CASE WHEN attention = 'open' AND (code IS NULL OR string_to_array(note, '; ') && ARRAY[{_FLAGS}])
-THEN 'open' END"""
+FLAGGED = f"""CASE WHEN attention = 'open' AND string_to_array(note, '; ') && ARRAY[{_FLAGS}] THEN 'open' END"""
 """The job's attention when its code is settled: what a person was told besides stays until somebody dismisses it."""
 
 NO_COMPLAINT = f"code = NULL, reason = NULL, attention = {FLAGGED}"

@@ -20,7 +20,7 @@ WITH given_up AS (
   RETURNING candidate_id
 )
 UPDATE candidates SET state = 'held', reason = NULL
-WHERE id IN (SELECT candidate_id FROM given_up) OR (job_id = :job AND state = 'recalled' AND :stopped)
+WHERE job_id = :job AND (id IN (SELECT candidate_id FROM given_up) OR (state = 'recalled' AND :stopped))
 """)
 
 _OUT_AGAIN = sql(f"""
