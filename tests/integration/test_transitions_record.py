@@ -281,7 +281,7 @@ async def test_a_failure_raises_attention_and_machines_leave_a_dead_letter(
 
         job = await storage.job()
         kept = await storage.rows("SELECT source, code, error FROM dead_letters")
-        told = {"job": "job_1", "conversation": "c-1", "code": code.value, "reason": "because"}
+        told = {"job": "job_1", "conversation": "c-1", "code": code.value, "reason": "because", "severity": "normal"}
         assert (recorded, job["state"], job["code"], job["attention"], job["reason"]) == (
             Ended(JobState.FAILED, code),
             "failed",

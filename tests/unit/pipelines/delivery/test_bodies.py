@@ -29,5 +29,5 @@ def test_left_on_seen() -> None:
 def test_attention() -> None:
     assert bodies.attention_raised(JobId(3), "c-1", Code.DELIVERY, "410", NOW) == (
         '{"type":"attention.raised","timestamp":"2026-11-30T12:00:00+00:00",'
-        '"data":{"job":"job_3","conversation":"c-1","code":"AR-560","reason":"410"}}'
+        '"data":{"job":"job_3","conversation":"c-1","code":"AR-560","reason":"410","severity":"normal"}}'
     )
