@@ -135,8 +135,8 @@ async def test_a_fault_of_ours_says_nothing_but_the_request_id(database_url: str
 async def test_an_older_schema_is_not_ready(database_url: str) -> None:
     async with a_gateway(database_url) as gateway:
         ready = await gateway.call("GET", "/readyz")
-        await gateway.run("UPDATE alembic_version SET version_num = '0000'")
+        await gateway.run("UPDATE alembic_version SET version_num = '0001'")
         old = await gateway.call("GET", "/readyz")
 
     assert (ready.status_code, ready.json()["ready"]) == (200, True)
-    assert (old.status_code, old.json()["postgres"]["migration"]) == (503, "0000")
+    assert (old.status_code, old.json()["postgres"]["migration"]) == (503, "0001")
