@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from schemas.errors import Code
 from tests.builders_media import a_document
 from tests.scripts import bubbles, call, done
 from tests.stack import Stack, Talk, wait_until
+from workers.adapters.postgres.parking import MAX_TRIES
 from workers.simulator.control import SimulatorControl
 
 HERE = Path(__file__)
@@ -44,13 +46,15 @@ CONSENT = {"owner": "Maya D.", "given_at": "2026-11-01T10:00:00+01:00", "proof":
 
 @dataclass(frozen=True)
 class Story:
-    """`meanwhile` happens while the reply waits in its window; `ready` is what a person may still send."""
+    """`after` happens once the message is taken, `meanwhile` while the reply waits in its window; `ready` is what a
+    person may still send."""
 
     says: str = "salut"
     answers: tuple[dict[str, Any], ...] = ()
     persona: dict[str, Any] | None = None
     organization: dict[str, Any] | None = None
     set_up: Callable[[Talk], None] = lambda talk: None
+    after: Callable[[Talk], None] = lambda talk: None
     meanwhile: Callable[[Talk], None] | None = None
     state: str = "failed"
     reason: str | None = None
@@ -61,6 +65,20 @@ def refuse(talk: Talk) -> None:
     talk.stack.receiver.answers[talk.name] = [400]
 
 
+def tried_all_night(talk: Talk) -> None:
+    """It was tried and waits; all but one of the tries that it has are counted as made."""
+    last = (
+        "UPDATE jobs SET tries = %s, due_at = clock_timestamp() WHERE state = 'queued' AND tries > 0"
+        " AND conversation_id = (SELECT id FROM conversations WHERE name = %s)"
+    )
+
+    def moved() -> int:
+        with psycopg.connect(talk.stack.environment["DATABASE_URL"]) as connection:
+            return connection.execute(last, [MAX_TRIES - 1, talk.name]).rowcount
+
+    wait_until(moved, 60, "its first try")
+
+
 def on_the_shelf(**fields: Any) -> Callable[[Talk], None]:
     document = a_document("v-1", type="video", description="la plage", **fields)
     return lambda talk: talk.call("POST", "/v1/apply", json={"resources": [document]}, status=200)
@@ -69,7 +87,8 @@ def on_the_shelf(**fields: Any) -> Callable[[Talk], None]:
 STORIES = {
     Code.MODELS_FAILED: Story(
         organization={"models": {"reply": "claude-of-nowhere"}},
-        reason="permanent",
+        after=tried_all_night,
+        reason="model_gone",
     ),
     Code.CRITICAL_REVIEW: Story(answers=(bubbles("Appelle le 06 99 88 77 66."), done()), reason="other_contact"),
     Code.IDENTITY_QUESTION: Story(says="t'es un bot ?", reason="asks_if_machine", ready=2),
@@ -117,6 +136,7 @@ async def test_a_job_ends_with_its_code_and_a_person_is_told(stack: Stack, model
         await model.script(*story.answers, match=talk.marker, task="reply")
 
     number = talk.say(story.says)["job"]
+    story.after(talk)
     if story.meanwhile is not None:
         talk.reaches(number, "held", seconds=60)
         story.meanwhile(talk)
