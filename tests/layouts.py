@@ -14,6 +14,7 @@ from pipelines.llm.dialects.anthropic import to_wire
 from pipelines.llm.models import Routes, routes_of
 from pipelines.memory.summary import Summing
 from pipelines.memory.window import WINDOW
+from schemas.agent import Kept
 from schemas.decisions import Reply
 from schemas.ids import ConversationId, OrgId
 from schemas.llm import ModelAnswer, ModelRequest, Task
@@ -141,8 +142,8 @@ async def _summed_up(model: Recorder, talk: Talk) -> None:
         known = getattr(summed, "text", None)
 
 
-async def _for_free(_: Any) -> None:
-    return None
+async def _for_free(_: Any) -> Kept:
+    return Kept.FRESH
 
 
 def prefix_tokens(body: dict[str, Any]) -> int:
