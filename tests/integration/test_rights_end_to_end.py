@@ -67,7 +67,7 @@ async def test_the_word_of_an_erased_contact_is_nowhere(
             left_out.setattr(erasures, "_ABOUT", sql("SELECT 0 AS documents"))
             left_out.setattr(erasures, "doomed", nothing_doomed)
             await sweep(sweeper)
-            assert places(stack, redis_server) == {"documents", "chunks"}
+            assert places(stack, redis_server) == {"audit_log", "chunks", "documents"}
             assert (stack.logs / ".replique/files" / audio).is_file()
             assert talk.call("GET", f"/v1/erasures/{receipt['id']}", status=200)["state"] == "running"
         await sweep(sweeper)
