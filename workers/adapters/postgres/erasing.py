@@ -36,7 +36,8 @@ WITH before AS (
   WHERE id = :contact
 ), heard AS (
   UPDATE audit_log SET subject = 'erased', facts = '{{}}'
-  WHERE org_id = :org AND (
+  WHERE org_id = :org AND subject = ANY(ARRAY(
+      SELECT name FROM before UNION ALL SELECT name FROM conversations WHERE contact_id = :contact)) AND (
     (starts_with(action, 'contact.') AND subject IN (SELECT name FROM before))
     OR (starts_with(action, 'conversation.') AND subject IN (
           SELECT name FROM conversations WHERE contact_id = :contact)))

@@ -47,9 +47,9 @@ WITH k AS (
   DELETE FROM jobs WHERE id = ANY(:jobs) RETURNING id
 ), a AS (
   UPDATE audit_log SET subject = 'erased', facts = '{{}}'
-  WHERE org_id = :org AND (
-    subject IN (SELECT 'job_' || number FROM unnest(CAST(:jobs AS bigint[])) AS number)
-    OR subject IN (SELECT 'bub_' || id FROM candidates WHERE job_id = ANY(:jobs)))
+  WHERE org_id = :org AND subject = ANY(ARRAY(
+    SELECT 'job_' || number FROM unnest(CAST(:jobs AS bigint[])) AS number
+    UNION ALL SELECT 'bub_' || id FROM candidates WHERE job_id = ANY(:jobs)))
   RETURNING id
 )
 SELECT (SELECT count(*) FROM k) AS drafts, (SELECT count(*) FROM doomed) AS files,
