@@ -11,7 +11,8 @@ from pipelines.delivery.speech import Recordings
 from pipelines.llm.breaker import ClosedBreaker, Rules
 from pipelines.llm.models import Routes, routes_of
 from pipelines.llm.ramp import OpenGate
-from pipelines.memory.learning import Learning, Reserve
+from pipelines.memory.asking import Reserve
+from pipelines.memory.learning import Learning
 from pipelines.memory.summary import Summing
 from pipelines.ports import (
     Breaker,

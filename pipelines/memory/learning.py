@@ -5,25 +5,23 @@ Only the contact's own words are read: what we wrote is no source, or a guess of
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pipelines.llm.breaker import ALL_DOWN, OUTAGES, ClosedBreaker
+from pipelines.llm.breaker import ClosedBreaker
 from pipelines.llm.history import USER
-from pipelines.llm.models import NoModel, Route, Routes
-from pipelines.llm.pricing import Purse, estimate, over_budget
+from pipelines.llm.models import Routes
+from pipelines.memory.asking import Reserve, ask_once, call_of
 from pipelines.memory.documents import prepared
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.ports import Breaker, ChatModel, Clock, Embedder, PriceTable
 from pipelines.text import fold, storable
-from schemas.agent import Kept
-from schemas.errors import FailureKind, ModelFailure, Unavailable
-from schemas.ids import CallId
+from schemas.errors import Unavailable
 from schemas.lessons import Fact, Heard, Learnt, Lesson, NotLearnt
-from schemas.llm import Message, Model, ModelAnswer, ModelRequest, Reservation, SettledCall, Stop, Task, Text
+from schemas.llm import Message, Model, ModelAnswer, ModelRequest, Stop, Task, Text
 from schemas.settings import Settings
 
 RULES = """\
@@ -64,14 +62,8 @@ MOST_FACTS = 12
 LONGEST_FACT = 300
 LONGEST_MESSAGE = 2_000
 MAX_TOKENS = 1_500
-WHEN_SPENT = 21_600.0
-"""Seconds after which a lesson for which no budget is left is tried again; after five times it rests."""
-
-_POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 # A link, a tag, or digits enough for a card or a telephone: what no fact needs, and what misuse does.
 _UNWANTED = re.compile(r"https?:|www\.|[<>{}]|(?:\d[ .-]?){9,}", re.IGNORECASE)
-
-Reserve = Callable[[Reservation], Awaitable[Kept]]
 
 
 class _Fact(BaseModel):
@@ -101,24 +93,10 @@ class Learning:
 
     async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt:
         """Never raises for what a model does. `reserve` sets money aside before it is asked."""
-        try:
-            route = self.routes.way(Task.AUXILIARY, lesson.organization.models)
-        except NoModel as missing:
-            return NotLearnt(str(missing))
-        if (model := await first_well(route, lesson.tries, self.breaker)) is None:
-            return NotLearnt(ALL_DOWN)
-        purse = Purse(self.prices, MAX_TOKENS)
-        request = _request(lesson, model)
-        held = purse.reserve(request.call, request.task, model, estimate(request))
-        if (kept := await reserve(held)).over_budget:
-            return NotLearnt(over_budget(kept, lesson.organization.budgets, held), pause=WHEN_SPENT)
-        began = self.clock.monotonic()
-        try:
-            answer = await self.models[model.provider].ask(request, began + self.settings.llm.timeout_seconds)
-        except ModelFailure as failure:
-            return await failed_call(failure, held, round((self.clock.monotonic() - began) * 1000), self.breaker)
-        await self.breaker.answered(model)
-        settled = purse.settle(request.call, request.task, answer)
+        heard = await ask_once(self, lesson, lambda model: _request(lesson, model), reserve)
+        if isinstance(heard, NotLearnt):
+            return heard
+        answer, settled = heard
         said = _read(answer, lesson.heard)
         if said is None:
             return NotLearnt("the model's answer could not be read", settled)
@@ -128,11 +106,6 @@ class Learning:
             return NotLearnt(str(away), settled)
         facts = [Fact(source, passage) for (source, _), passage in zip(said, passages, strict=True)]
         return Learnt(tuple(facts), self.embedder.name, settled)
-
-
-def call_of(chore: int, fence: int) -> CallId:
-    """A claim asks once, so chore and fence name the call."""
-    return CallId(f"chore.{chore}.{fence}")
 
 
 def _request(lesson: Lesson, model: Model) -> ModelRequest:
@@ -182,30 +155,3 @@ def _read(answer: ModelAnswer, heard: Sequence[Heard]) -> list[tuple[Heard, str]
 
 def _may_be_kept(fact: str) -> bool:
     return 0 < len(fact) <= LONGEST_FACT and not _UNWANTED.search(fact) and neutralised(fact) == fact
-
-
-async def first_well(route: Route, tries: int, breaker: Breaker) -> Model | None:
-    """Whom a chore asks: the first of its route, or, after each try that failed, the next; none that is known to be
-    down. None: all are."""
-    start = tries % len(route)
-    for model in (*route[start:], *route[:start]):
-        if await breaker.admits(model):
-            return model
-    return None
-
-
-async def failed_call(failure: ModelFailure, held: Reservation, milliseconds: int, breaker: Breaker) -> NotLearnt:
-    """A chore's call that the model did not answer."""
-    if failure.kind in OUTAGES:
-        await breaker.failed(held.model)
-    unknown = failure.kind.cost_unknown
-    call = SettledCall(
-        call=held.call,
-        task=held.task,
-        model=held.model,
-        outcome=failure.kind.value,
-        cost_usd=held.cost_usd if unknown else None if held.cost_usd is None else held.cost_usd * 0,
-        latency_ms=milliseconds,
-        unknown=unknown,
-    )
-    return NotLearnt(failure.sentence, call, failure.retry_after, failure.kind in _POINTLESS)

@@ -1,23 +1,20 @@
 """Sums up what the next step of a window will cut, so that a long conversation is not forgotten from there on."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.llm.breaker import ALL_DOWN, ClosedBreaker
+from pipelines.llm.breaker import ClosedBreaker
 from pipelines.llm.history import USER
-from pipelines.llm.models import NoModel, Routes
-from pipelines.llm.pricing import Purse, estimate, over_budget
+from pipelines.llm.models import Routes
+from pipelines.memory.asking import Reserve, ask_once, call_of
 from pipelines.memory.external import Source, neutralised, wrapped
-from pipelines.memory.learning import WHEN_SPENT, call_of, failed_call, first_well
 from pipelines.memory.window import shortened
 from pipelines.ports import Breaker, ChatModel, Clock, PriceTable
 from pipelines.text import is_blank, storable
-from schemas.agent import Kept
 from schemas.conversation import Author
-from schemas.errors import ModelFailure
 from schemas.lessons import NotLearnt
-from schemas.llm import Message, Model, ModelRequest, Reservation, Stop, Task, Text
+from schemas.llm import Message, Model, ModelRequest, Stop, Task, Text
 from schemas.settings import Settings
 from schemas.summaries import Folding, Summed
 
@@ -42,8 +39,6 @@ LONGEST = 2_400
 """Characters that are kept: about 500 to 600 tokens."""
 LONGEST_MESSAGE = 1_000
 
-Reserve = Callable[[Reservation], Awaitable[Kept]]
-
 _SPEAKERS = {Author.CONTACT: "contact", Author.AI: "persona", Author.OPERATOR: "persona"}
 
 
@@ -60,24 +55,10 @@ class Summing:
 
     async def run(self, folding: Folding, reserve: Reserve) -> Summed | NotLearnt:
         """Never raises for what a model does. `reserve` sets money aside before it is asked."""
-        try:
-            route = self.routes.way(Task.AUXILIARY, folding.organization.models)
-        except NoModel as missing:
-            return NotLearnt(str(missing))
-        if (model := await first_well(route, folding.tries, self.breaker)) is None:
-            return NotLearnt(ALL_DOWN)
-        purse = Purse(self.prices, MAX_TOKENS)
-        request = _request(folding, model)
-        held = purse.reserve(request.call, request.task, model, estimate(request))
-        if (kept := await reserve(held)).over_budget:
-            return NotLearnt(over_budget(kept, folding.organization.budgets, held), pause=WHEN_SPENT)
-        began = self.clock.monotonic()
-        try:
-            answer = await self.models[model.provider].ask(request, began + self.settings.llm.timeout_seconds)
-        except ModelFailure as failure:
-            return await failed_call(failure, held, round((self.clock.monotonic() - began) * 1000), self.breaker)
-        await self.breaker.answered(model)
-        settled = purse.settle(request.call, request.task, answer)
+        heard = await ask_once(self, folding, lambda model: _request(folding, model), reserve)
+        if isinstance(heard, NotLearnt):
+            return heard
+        answer, settled = heard
         text = _kept(answer.text)
         if answer.stop is Stop.REFUSED or is_blank(text):
             return NotLearnt("the model gave no summary", settled)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pipelines.memory.learning import call_of
+from pipelines.memory.asking import call_of
 from schemas.catalogue import MediaSearch, Shelf, Viewer
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.conversation import BubbleKind, Flag

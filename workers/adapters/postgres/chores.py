@@ -3,7 +3,7 @@ covers it. docs/TRANSITIONS.md has the table."""
 
 from typing import Protocol
 
-from pipelines.memory.learning import call_of
+from pipelines.memory.asking import call_of
 from schemas.agent import Kept
 from schemas.ids import ConversationId, OrgId
 from schemas.lessons import NotLearnt
