@@ -43,8 +43,17 @@ def rows(database_url: str, sql: str) -> list[tuple[Any, ...]]:
 
 
 def of_own(stack: Stack) -> list[psutil.Process]:
-    """The processes that the reply worker has started for one job each."""
-    return [p for p in psutil.Process(stack.children["reply"].pid).children() if "workers.alone" in p.cmdline()]
+    """The processes that the reply worker has started for one job each, and that have not ended."""
+    children = psutil.Process(stack.children["reply"].pid).children()
+    return [process for process in children if "workers.alone" in words_of(process)]
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """Its command line; empty once it has ended, whether or not its parent has read how."""
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
 
 
 async def until_asked(model: SimulatorControl, talks: list[Talk], before: dict[str, int]) -> None:
@@ -81,7 +90,7 @@ async def test_a_poison_job_is_given_up_and_its_neighbours_are_answered(
     await until_asked(model, [poison], before)
     alone = of_own(stack)
     number = int(jobs[poison.name].split("_")[1])
-    (killer,) = [process for process in alone if str(number) == process.cmdline()[-2]]
+    (killer,) = [process for process in alone if str(number) in words_of(process)[-2:-1]]
     killer.kill()
 
     failed = poison.ended(jobs[poison.name], "failed", seconds=60)
