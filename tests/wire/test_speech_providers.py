@@ -152,10 +152,12 @@ def spoken() -> bytes:
     return asyncio.run(say())
 
 
-async def failed(make: Maker, answer: Callable[[asyncio.StreamWriter], Awaitable[None]]) -> SpeechFailed:
+async def failed(
+    make: Maker, answer: Callable[[asyncio.StreamWriter], Awaitable[None]], patience: float = 20.0
+) -> SpeechFailed:
     async with provider(answer) as server, httpx2.AsyncClient() as client:
         with pytest.raises(SpeechFailed) as raised:
-            await make(client, server.base_url, 1.0).say(SECRET_TEXT, "v0ice", "fr")
+            await make(client, server.base_url, patience).say(SECRET_TEXT, "v0ice", "fr")
     assert "Lilas" not in str(raised.value)
     return raised.value
 
@@ -254,7 +256,7 @@ async def test_a_refusal_says_whether_to_come_back(
 async def test_a_provider_that_takes_too_long_is_left(
     make: Maker, slow: Callable[[asyncio.StreamWriter], Awaitable[None]]
 ) -> None:
-    error = await failed(make, slow)
+    error = await failed(make, slow, patience=1.0)
 
     assert (error.sentence.split(" ", 1)[1], error.retryable) == ("did not answer within 1 s", True)
 
