@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Compiled modules are kept, whatever the shell says: a test run starts some hundred processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -29,6 +32,10 @@ migrate: install  ## bring the database of DATABASE_URL to the newest schema
 
 test: install  ## all tests but the long forms (test-slow)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'not slow'
+
+test-again: install  # what failed among others, alone; more than five is no accident of time
+	@$(BIN)/python -c 'import json, pathlib, sys; found = len(json.loads(pathlib.Path(".pytest_cache/v/cache/lastfailed").read_text())); print(f"{found} failed while two ran at a time: again, one at a time"); sys.exit(found > 5)'
+	$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none -m 'not slow'
 
 test-unit: install  ## decisions only, no server
 	$(BIN)/python -m pytest -q tests/unit tests/architecture
@@ -94,4 +101,4 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra browser --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-browser.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header tests/bench/requirements.in -o tests/bench/requirements.lock
 
-.PHONY: help install demo up migrate test test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock
+.PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import httpx2
 
+from tests import servers
 from tests.upstream import SECRET, Receiver
 
 ROOT = Path(__file__).parents[1]
@@ -204,6 +205,19 @@ def running_stack(
                 child.terminate()
             for child in stack.children.values():
                 _end(child)
+
+
+@contextmanager
+def stack_on_a_database(
+    postgres_server: str, database_template: str, redis_url: str, model_url: str, receiver: Receiver, **settings: str
+) -> Iterator[Stack]:
+    """As above, on a new database, and a Redis that is emptied first."""
+    servers.flush(redis_url)
+    with (
+        servers.database(postgres_server, database_template) as database_url,
+        running_stack(database_url, redis_url, model_url, receiver, **settings) as stack,
+    ):
+        yield stack
 
 
 def _ready(stack: Stack) -> bool:

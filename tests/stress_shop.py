@@ -26,7 +26,9 @@ FEW = 5
 MOST_ERASED = 3
 TOLD = {PaymentState.PAID: 20, PaymentState.EXPIRED: 3, PaymentState.REFUNDED: 1}
 
-ERASE = """UPDATE contacts SET erased_at = clock_timestamp() WHERE id = :contact AND erased_at IS NULL"""
+ERASE = """UPDATE contacts SET erased_at = clock_timestamp(), name = 'erased/' || id
+WHERE id = :contact AND erased_at IS NULL"""
+UNNAME = "UPDATE conversations SET name = 'erased/' || id WHERE contact_id = :contact"
 LOCK_ALL = "SELECT id FROM conversations WHERE contact_id = :contact ORDER BY id FOR NO KEY UPDATE"
 
 DOUBLE_LINK = """SELECT contact_id, offer, count(*) AS n FROM payments WHERE state = 'open'
@@ -91,7 +93,7 @@ class Shop:
         self.stats[to.value] += sum(not isinstance(done, BaseException) for done in await _all(told))
 
     async def erase(self, chance: random.Random) -> None:
-        """The mark alone, as an erasure sets it first: under the locks of all conversations."""
+        """The mark and the names alone, as an erasure sets them first: under the locks of all conversations."""
         if self.stats["erased"] >= MOST_ERASED:
             return
         rows = await self.storage.rows("SELECT DISTINCT contact_id FROM conversations ORDER BY 1")
@@ -99,7 +101,7 @@ class Shop:
             contact = chance.choice(rows)["contact_id"]
             self.stats["erased"] += 1
             async with self.storage.database.transaction() as connection:
-                for statement in (LOCK_ALL, ERASE):
+                for statement in (LOCK_ALL, ERASE, UNNAME):
                     await connection.exec_driver_sql(statement.replace(":contact", str(int(contact))))
 
     async def give_up(self, who: str) -> None:

@@ -1,4 +1,8 @@
-"""The running product for the end-to-end tests: started once per module, on a database of its own."""
+"""The running product for the end-to-end tests: started once in a run, on a database of its own.
+
+Tests share it: each makes its own organisation, and aims what the model says by the marker of its conversation. A
+module that needs other settings, or that counts what all conversations did, starts one of its own.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -6,34 +10,30 @@ import pytest
 
 from tests import servers
 from tests.simulator import RunningSimulator, running_simulator
-from tests.stack import Stack, running_stack
+from tests.stack import Stack, stack_on_a_database
 from tests.upstream import Receiver, running_receiver
 from workers.simulator.control import SimulatorControl
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def simulator() -> Iterator[RunningSimulator]:
     with running_simulator() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def receiver() -> Iterator[Receiver]:
     with running_receiver() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def stack(
     postgres_server: str, database_template: str, redis_server: str, simulator: RunningSimulator, receiver: Receiver
 ) -> Iterator[Stack]:
     # the last logical database: the tests that take one each start counting at 0
     redis_url = servers.with_redis_database(redis_server, 15)
-    servers.flush(redis_url)
-    with (
-        servers.database(postgres_server, database_template) as database_url,
-        running_stack(database_url, redis_url, simulator.base_url, receiver) as running,
-    ):
+    with stack_on_a_database(postgres_server, database_template, redis_url, simulator.base_url, receiver) as running:
         yield running
 
 

@@ -10,6 +10,7 @@ from schemas.ids import ContactId, OrgId, PersonaId
 from schemas.manifest import Manifest
 from schemas.memory import Asker
 from schemas.settings import Settings, SettingsRefused, read_settings
+from tests.integration.own import simulator
 from tests.simulator import RunningSimulator
 from workers.adapters.clock import SystemClock
 from workers.adapters.embedding import is_built_in, name_of, open_embedder
@@ -17,6 +18,8 @@ from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.provision import Provision
 from workers.simulator.control import SimulatorControl
+
+__all__ = ["simulator"]
 
 TEXTS = {"shipping": "Les colis partent le vendredi matin.", "care": "Le linge se lave en douceur, à froid."}
 NAME = "text-embedding-3-small@512"

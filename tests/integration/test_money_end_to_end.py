@@ -14,6 +14,7 @@ import pytest
 
 from schemas.llm import Model, Usage
 from tests import servers
+from tests.integration.own import simulator
 from tests.scripts import bubbles, call, done
 from tests.simulator import RunningSimulator
 from tests.stack import NUMBERS, Stack, Talk, running_stack, wait_until
@@ -21,6 +22,8 @@ from tests.upstream import SECRET, Receiver
 from workers.adapters.llm.anthropic import CALL_HEADER
 from workers.adapters.llm.prices import GenaiPrices
 from workers.simulator.control import SeenRequest
+
+__all__ = ["simulator"]
 
 PLACES = 15
 LIVE = "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending')"

@@ -15,10 +15,13 @@ import psycopg
 import pytest
 
 from tests import servers
+from tests.integration.own import simulator
 from tests.simulator import RunningSimulator
 from tests.stack import Stack, Talk, running_stack, wait_until
 from tests.upstream import SECRET, Receiver
 from workers.simulator.control import SeenRequest, SimulatorControl
+
+__all__ = ["simulator"]
 
 QUICK = {"REPLIQUE_LLM__BREAKER_SECONDS": "1"}
 

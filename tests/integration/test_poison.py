@@ -10,11 +10,14 @@ import psycopg
 import pytest
 
 from tests import servers
+from tests.integration.own import simulator
 from tests.scripts import bubbles, done, heard
 from tests.simulator import RunningSimulator
 from tests.stack import Stack, Talk, running_stack, wait_until
 from tests.upstream import Receiver
 from workers.simulator.control import SimulatorControl
+
+__all__ = ["simulator"]
 
 LEASES = {"REPLIQUE_QUEUE__LEASE_SECONDS": "3", "REPLIQUE_QUEUE__RENEW_SECONDS": "0.5"}
 THINKS_SECONDS = 4

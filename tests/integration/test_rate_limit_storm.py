@@ -15,9 +15,12 @@ import pytest
 from redis import Redis
 
 from tests import servers
+from tests.integration.own import simulator
 from tests.simulator import RunningSimulator
 from tests.stack import Stack, Talk, running_stack, wait_until
 from tests.upstream import SECRET, Receiver
+
+__all__ = ["simulator"]
 
 STEP = 1.0
 RAMP = {"REPLIQUE_LLM__RAMP_SECONDS": str(STEP)}

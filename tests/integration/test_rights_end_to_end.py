@@ -5,7 +5,7 @@ a store out: then the word is found, which is what shows that the search would f
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,9 +13,11 @@ import psycopg
 import pytest
 
 from schemas.settings import read_settings
-from tests import canary
+from tests import canary, servers
 from tests.scripts import bubbles, call, done
-from tests.stack import Stack, Talk, wait_until
+from tests.simulator import RunningSimulator
+from tests.stack import Stack, Talk, stack_on_a_database, wait_until
+from tests.upstream import Receiver
 from workers.adapters.files.address import open_files
 from workers.adapters.postgres import erasures
 from workers.adapters.postgres.database import Database
@@ -28,6 +30,16 @@ from workers.simulator.control import SimulatorControl
 WORD = "zykanarqvist"
 CONTACT = f"fan-{WORD}"
 HELD = {"control_window_seconds": 60}
+
+
+@pytest.fixture(scope="module")
+def stack(
+    postgres_server: str, database_template: str, redis_server: str, simulator: RunningSimulator, receiver: Receiver
+) -> Iterator[Stack]:
+    """Of its own: its clock is stopped, and all that is in its stores is read."""
+    redis_url = servers.with_redis_database(redis_server, 11)
+    with stack_on_a_database(postgres_server, database_template, redis_url, simulator.base_url, receiver) as running:
+        yield running
 
 
 async def test_the_word_of_an_erased_contact_is_nowhere(

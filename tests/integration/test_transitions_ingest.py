@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import Conflict, Invalid, TooLarge
+from schemas.errors import Conflict, Invalid, TooLarge, Unavailable
 from schemas.http import Ingested
 from schemas.jobs import AutoReply
 from tests.builders_storage import Storage, a_message, a_reply, a_storage
@@ -246,6 +246,16 @@ async def test_a_new_conversation_claimed_by_eight_contacts_at_once_is_the_first
         )
         refused = [answer for answer in said if isinstance(answer, Conflict)]
         assert (len(rows), counts, len(refused)) == (1, {"contacts": 1, "messages": 1}, 7)
+
+
+async def test_a_contact_half_erased_is_an_error_and_no_endless_loop(database_url: str) -> None:
+    """No transition leaves a contact so; a row changed by hand may."""
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        await storage.rows("UPDATE contacts SET erased_at = clock_timestamp()")
+
+        with pytest.raises(Unavailable):
+            await asyncio.wait_for(storage.say("m-2", conversation="c-2"), 20)
 
 
 async def test_contact_facts_are_merged_last_wins(database_url: str) -> None:

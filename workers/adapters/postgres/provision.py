@@ -28,6 +28,7 @@ from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_
 from schemas.showcase import AlbumDocument, MediaDocument
 from schemas.users import UserDocument
 from workers.adapters.postgres.acceptable import refuse_unacceptable
+from workers.adapters.postgres.again import tries
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.documents import KNOWN, ChangedMeanwhile, Ready, Shelf
@@ -90,7 +91,7 @@ class Provision:
         organization = organization_of(named, manifest)
         _refuse_twins(manifest)
         refuse_unacceptable(manifest)
-        while True:
+        for _ in tries():
             media = of_kind(manifest, MediaDocument).values()
             documents = of_kind(manifest, KnowledgeDocument).values()
             payer = await self._payer(organization) if media or documents else None
@@ -105,6 +106,7 @@ class Provision:
                 for item in manifest.resources
             ]
             return ApplyOut(organization=organization, resources=applied)
+        raise AssertionError("never reached")
 
     async def _payer(self, organization: str) -> OrgId:
         async with self._db.transaction() as connection:
