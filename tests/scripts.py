@@ -19,6 +19,15 @@ def done(text: str = "", delay: float = 0) -> dict[str, Any]:
     return {"text": text or "I am done with this reply.", "delay": delay}
 
 
+NOWHERE = "claude-of-nowhere"
+"""A model that is asked on purpose although no provider has it."""
+
+
+async def refused(model: SimulatorControl) -> list[str]:
+    """What the API would have refused of all that it was asked, by whichever test."""
+    return [sentence for sentence in await model.refusals() if sentence != f"model: {NOWHERE}"]
+
+
 async def heard(model: SimulatorControl, marker: str, task: str = "reply") -> list[SeenRequest]:
     """The calls of one conversation, in order."""
     return [seen for seen in await model.requests(task=task) if marker in seen.body]

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.errors import Code
 from tests.builders_media import a_document
-from tests.scripts import bubbles, call, done
+from tests.scripts import NOWHERE, bubbles, call, done
 from tests.stack import Stack, Talk, wait_until
 from workers.adapters.postgres.parking import MAX_TRIES
 from workers.simulator.control import SimulatorControl
@@ -86,7 +86,7 @@ def on_the_shelf(**fields: Any) -> Callable[[Talk], None]:
 
 STORIES = {
     Code.MODELS_FAILED: Story(
-        organization={"models": {"reply": "claude-of-nowhere"}},
+        organization={"models": {"reply": NOWHERE}},
         after=tried_all_night,
         reason="model_gone",
     ),

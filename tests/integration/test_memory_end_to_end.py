@@ -2,7 +2,7 @@
 
 import psycopg
 
-from tests.scripts import bubbles, call, done, heard
+from tests.scripts import bubbles, call, done, heard, refused
 from tests.stack import Stack, Talk, wait_until
 from workers.simulator.control import SimulatorControl
 
@@ -58,4 +58,4 @@ async def test_a_conversation_at_rest_leaves_a_fact_behind(stack: Stack, model: 
             return connection.execute("SELECT text FROM chunks WHERE message_id IS NOT NULL").fetchall()
 
     assert wait_until(remembered, 20, "a fact") == [("Son chien s'appelle Rex.",)]
-    assert await model.refusals() == []
+    assert await refused(model) == []

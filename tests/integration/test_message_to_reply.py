@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.scripts import bubbles, call, done, heard
+from tests.scripts import bubbles, call, done, heard, refused
 from tests.stack import Stack, wait_until
 from workers.simulator.control import SeenRequest, SimulatorControl
 
@@ -295,5 +295,5 @@ async def test_simulator_saw_no_request_that_the_api_would_refuse(stack: Stack, 
     talk = stack.organization()
     talk.ended(talk.say("salut, tu fais quoi ?")["job"])
 
-    assert await model.refusals() == []
+    assert await refused(model) == []
     assert talk.texts() != []
