@@ -1,0 +1,47 @@
+"""Processes are killed, Redis is wiped, servers restart and hang, and every message still has exactly one outcome.
+
+A seed makes one plan and one load; both are printed, so that a run which found something can be run again.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.chaos.load import Load
+from tests.chaos.plan import LONG, SHORT, make_plan
+from tests.chaos.show import Result, Show, table
+from tests.chaos.stage import stage
+
+SEEDS = (1, 2, 3, 4, 5)
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Past the capture: a run of minutes tells how far it is."""
+
+    def aloud(words: str) -> None:
+        with capsys.disabled():
+            print(words, flush=True)
+
+    return aloud
+
+
+def judged(result: Result, say: Callable[[str], None]) -> None:
+    say(table([result]))
+    say(f"the load: {dict(sorted(result.load.stats.items()))}")
+    assert result.violations == [], f"seed {result.seed}"
+
+
+@pytest.mark.timeout(180)
+def test_twenty_five_conversations_through_kills_and_flushes() -> None:
+    with stage() as ground:
+        judged(Show(ground, Load(ground.stack, 1, 25, 10), make_plan(1, 14, SHORT)).run(), print)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(480)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_five_hundred_conversations_through_everything(seed: int, say: Callable[[str], None]) -> None:
+    with stage() as ground:
+        load = Load(ground.stack, seed, 500, 90)
+        judged(Show(ground, load, make_plan(seed, 100, LONG), say).run(), say)
