@@ -66,13 +66,14 @@ class Load:
     seconds: float
     """In which the conversations begin."""
     habits: Habits = field(default_factory=Habits)
+    prefix: str = "c"
+    """Of the conversations' names: the same load may be run twice."""
     accepted: dict[str, str] = field(default_factory=dict)
     """Conversation by message: every message that was answered with 2xx."""
     acts: list[Act] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
     """Answers that no upstream app should see."""
     stats: Counter[str] = field(default_factory=Counter)
-    _retries: Counter[str] = field(default_factory=Counter)
 
     def provision(self) -> None:
         for number in range(ORGANISATIONS):
@@ -92,9 +93,6 @@ class Load:
             talks = (Talk(self, client, number) for number in range(self.conversations))
             await asyncio.gather(*(talk.run() for talk in talks))
 
-    def happens(self, chance: random.Random, share: float) -> bool:
-        return chance.random() < share
-
 
 class Talk:
     """One conversation, from its beginning to its last word."""
@@ -103,21 +101,21 @@ class Talk:
         self._load, self._client = load, client
         self._chance = random.Random(f"talk {load.seed} {number}")
         self._org = f"org-{number % ORGANISATIONS}"
-        self.name = f"c{number}"
+        self.name = f"{load.prefix}{number}"
         self._names = count(1)
 
     async def run(self) -> None:
         chance, load = self._chance, self._load
         await asyncio.sleep(chance.uniform(0, load.seconds))
         for _ in range(chance.randint(2, 4)):
-            asks = load.happens(chance, load.habits.voices)
+            asks = chance.random() < load.habits.voices
             name, job = await self._say(ASKS_TO_HEAR if asks else chance.choice(TEXTS))
             await asyncio.sleep(chance.choice(PAUSES[:2]))
-            if load.happens(chance, load.habits.edits):
+            if chance.random() < load.habits.edits:
                 await self._change("PATCH", name, {"text": f"je voulais dire : {chance.choice(TEXTS)}"})
-            elif load.happens(chance, load.habits.deletes):
+            elif chance.random() < load.habits.deletes:
                 await self._change("DELETE", name, None)
-            if job is not None and load.happens(chance, load.habits.acts):
+            if job is not None and chance.random() < load.habits.acts:
                 await self._steer(chance.choices(list(ACTS), list(ACTS.values()))[0], job)
             await asyncio.sleep(chance.choice(PAUSES))
 

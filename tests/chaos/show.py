@@ -77,7 +77,10 @@ class Show:
     say: Callable[[str], None] = print
     _began: float = field(default_factory=time.monotonic)
     _said: float = 0.0
+    meanwhile: Callable[[], object] = lambda: None
+    """Called about every second while the load goes on."""
     _unwell: list[str] = field(default_factory=list)
+    _called: float = 0.0
 
     def run(self) -> Result:
         self.say(f"seed {self.load.seed}: {self.load.conversations} conversations, the plan:")
@@ -88,8 +91,10 @@ class Show:
         talking.start()
         self._perform()
         while talking.is_alive():
-            self._wait(0.2)
-            talking.join(0)
+            self._wait(0.05)
+            if time.monotonic() - self._called >= 1:
+                self._called = time.monotonic()
+                self.meanwhile()
         self._come_to_rest()
         seen = gather(self.stage, self.load, self.plan)
         seen.odd += self._unwell

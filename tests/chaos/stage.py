@@ -101,12 +101,12 @@ class Stage:
 
 
 @contextmanager
-def stage(**settings: str) -> Iterator[Stage]:
+def stage(latency: float = LATENCY, **settings: str) -> Iterator[Stage]:
     with (
         servers.server_folder() as folder,
         EmbeddedPostgres(folder / "postgres", CRASH_SAFE) as postgres,
         EmbeddedValkey(folder / "valkey") as valkey,
-        running_simulator(latency=LATENCY) as simulator,
+        running_simulator(latency=latency) as simulator,
         moody_receiver() as (receiver, receiver_port),
         proxies() as all_proxies,
     ):

@@ -15,17 +15,6 @@ from tests.chaos.stage import stage
 SEEDS = (1, 2, 3, 4, 5)
 
 
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Past the capture: a run of minutes tells how far it is."""
-
-    def aloud(words: str) -> None:
-        with capsys.disabled():
-            print(words, flush=True)
-
-    return aloud
-
-
 def judged(result: Result, say: Callable[[str], None]) -> None:
     say(table([result]))
     say(f"the load: {dict(sorted(result.load.stats.items()))}")
