@@ -158,7 +158,7 @@ def attempts_are_in_the_ledger(seen: Evidence) -> list[str]:
 def unknown_calls_are_few(seen: Evidence) -> list[str]:
     """Nothing stays reserved. Of one claim of one run, at most one call was not heard of."""
     found = [f"call {row['call']} is still reserved" for row in seen.ledger if row["state"] == "reserved"]
-    unheard = Counter((row["run_id"], row["fence"]) for row in unheard_calls(seen))
+    unheard = Counter((row["run_id"] or row["call"], row["fence"]) for row in unheard_calls(seen))
     return found + [f"run {run}, claim {fence}: {n} calls unheard" for (run, fence), n in unheard.items() if n > 1]
 
 
@@ -213,7 +213,7 @@ def operators_were_told_the_truth(seen: Evidence) -> list[str]:
             stopped = [_number(row["id"]) for row in act.answer["candidates"] if row["state"] == "recalled"]
             found += [f"bubble {bubble} was cancelled and arrived" for bubble in stopped if bubble in arrived]
         elif act.kind == "edit":
-            edited[_number(act.answer["id"])] = act.text
+            edited[_number(act.answer["id"])] = act.answer["text"]
     return found + [
         f"bubble {bubble} arrived as {arrived[bubble].text!r}, edited to {text!r}"
         for bubble, text in edited.items()

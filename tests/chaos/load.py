@@ -42,7 +42,6 @@ class Act:
     job: str
     status: int | None
     answer: dict[str, Any]
-    text: str = ""
 
 
 @dataclass
@@ -166,7 +165,7 @@ class Talk:
         self._load.stats[f"{kind} {status}"] += 1
         if status not in (None, 200, 404, 409, 503):
             self._load.odd.append(f"{method} {path}: {status}")
-        self._load.acts.append(Act(kind, self.name, job, status, told, (body or {}).get("text", "")))
+        self._load.acts.append(Act(kind, self.name, job, status, told))
 
     async def _insist(
         self, method: str, path: str, body: dict[str, Any] | None, done: tuple[int, ...]

@@ -3,11 +3,13 @@
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 from psycopg.rows import dict_row
 from redis import Redis
@@ -25,12 +27,15 @@ Row = dict[str, Any]
 
 CRASH_SAFE = {**servers.FAST, "synchronous_commit": "on"}
 """What was committed outlives the server's death, if not the machine's."""
+IDLE_SECONDS = 15
+"""After which a conversation is searched for facts to remember: a chore for each."""
 QUICK = {
     "REPLIQUE_QUEUE__LEASE_SECONDS": "8",
     "REPLIQUE_QUEUE__RENEW_SECONDS": "1",
     "REPLIQUE_DELIVERY__TIMEOUT_SECONDS": "2",
     "REPLIQUE_LLM__TIMEOUT_SECONDS": "10",
     "REPLIQUE_LLM__BREAKER_SECONDS": "1",
+    "REPLIQUE_MEMORY__IDLE_SECONDS": str(IDLE_SECONDS),
 }
 LATENCY = 0.2
 MOST_REQUESTS, MOST_CHARACTERS = 200_000, 2**31
@@ -46,6 +51,8 @@ class Stage:
     receiver: MoodyReceiver
     wires: dict[str, Proxy]
     _proxies: Proxies
+    down: set[str] = field(default_factory=set)
+    """Processes that were killed and are not started yet."""
     _instances: Iterator[int] = field(default_factory=lambda: count(1))
 
     def rows(self, sql: str) -> list[Row]:
@@ -62,12 +69,14 @@ class Stage:
 
     def kill(self, process: str) -> None:
         child = self.stack.children[process]
+        self.down.add(process)
         child.send_signal(signal.SIGKILL)
         child.wait(10)
 
     def start(self, process: str) -> None:
         """Under a new name: what the dead one had leased is nobody's until the clock says so."""
         self.stack.start(process, *self._command(process), REPLIQUE_INSTANCE=f"{process}-again-{next(self._instances)}")
+        self.down.discard(process)
 
     def kill_server(self, server: EmbeddedPostgres | EmbeddedValkey, sign: signal.Signals) -> None:
         assert server.pid is not None
@@ -76,7 +85,8 @@ class Stage:
 
     def unwell(self) -> list[str]:
         """Processes that have ended and that nobody killed."""
-        return [f"{name} ended with {c.poll()}" for name, c in self.stack.children.items() if c.poll() is not None]
+        children = [(name, child.poll()) for name, child in self.stack.children.items() if name not in self.down]
+        return [f"{name} ended with {code}" for name, code in children if code is not None]
 
     def start_the_others(self) -> None:
         for process in PROCESSES:
@@ -129,3 +139,29 @@ def stage(latency: float = LATENCY, **settings: str) -> Iterator[Stage]:
             yield found
             for wire in wires:
                 found.turn(wire, Mode.PASS)
+        nobody_left_behind(stack.logs)
+
+
+def nobody_left_behind(folder: Path) -> None:
+    """Whatever the product started has ended with it, also what a killed process had started."""
+
+    def gone() -> bool:
+        return not left_in(folder)
+
+    try:
+        wait_until(gone, 20, "all processes to end")
+    except AssertionError:
+        left = left_in(folder)
+        for process in left:
+            process.kill()
+        raise AssertionError(f"left behind: {[' '.join(process.cmdline()) for process in left]}") from None
+
+
+def left_in(folder: Path) -> list[psutil.Process]:
+    """Processes that work in this folder, which may be deleted by now."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.cwd().startswith(str(folder)) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found

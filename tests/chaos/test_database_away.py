@@ -8,7 +8,7 @@ import pytest
 from tests.chaos.evidence import Evidence
 from tests.chaos.load import CALM, Load
 from tests.chaos.plan import Fault, Kind
-from tests.chaos.show import Show, table
+from tests.chaos.show import Result, Show
 from tests.chaos.stage import stage
 
 CONVERSATIONS = 60
@@ -40,14 +40,13 @@ def begun_again(seen: Evidence) -> list[str]:
 )
 @pytest.mark.timeout(300)
 def test_no_run_is_paid_twice_when_the_database_comes_back(
-    kind: Kind, seconds: float, say: Callable[[str], None]
+    kind: Kind, seconds: float, say: Callable[[str], None], judged: Callable[[Result], None]
 ) -> None:
     with stage(latency=THINKS_SECONDS) as ground:
         load = Load(ground.stack, 1, CONVERSATIONS, 8, CALM)
         result = Show(ground, load, (Fault(6.0, kind, "postgres", seconds),), say).run()
-        say(table([result]))
 
-    assert result.violations == []
+    judged(result)
     assert [job["state"] for job in result.evidence.jobs if job["state"] not in ("sent", "superseded")] == []
     assert begun_again(result.evidence) == []
     assert paid_twice(result.evidence) == []

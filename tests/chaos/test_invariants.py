@@ -146,7 +146,7 @@ BREAKS: list[tuple[str, str, Break]] = [
     (
         "operators_were_told_the_truth",
         "'autre'",
-        lambda seen: seen.acts.append(Act("edit", "c1", "job_1", 200, {"id": "bub_11"}, "autre")),
+        lambda seen: seen.acts.append(Act("edit", "c1", "job_1", 200, {"id": "bub_11", "text": "autre"})),
     ),
     ("upstream_saw_nothing_odd", "500", lambda seen: seen.odd.append("POST /v1/messages: 500")),
 ]
