@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-PROCESSES = ("gateway", "clock", "clock-2", "reply", "reply-2", "send", "send-2")
+FEW = ("gateway", "clock", "reply", "send")
+PROCESSES = (*FEW, "clock-2", "reply-2", "send-2")
 GAP = 0.5
 """Seconds between two faults of one thing: a server that comes back is there for a moment."""
 DRAWS = 200
@@ -59,12 +60,12 @@ LASTS: Mapping[Kind, tuple[float, float]] = {
 
 LONG: Mapping[Kind, int] = {
     **dict.fromkeys(Kind, 1),
-    Kind.KILL: 3 * len(PROCESSES),
+    Kind.KILL: 2 * len(PROCESSES),
     Kind.FLUSH: 10,
     Kind.RECEIVER_REFUSES: 2,
 }
 SHORT: Mapping[Kind, int] = {
-    Kind.KILL: len(PROCESSES),
+    Kind.KILL: len(FEW),
     Kind.FLUSH: 2,
     Kind.POSTGRES_RESTARTED: 1,
     Kind.RECEIVER_HANGS: 1,
@@ -91,12 +92,14 @@ class Fault:
         return f"{self.at:6.1f} s  {what}" + (f" for {self.seconds:.1f} s" if self.seconds else "")
 
 
-def make_plan(seed: int, seconds: float, recipe: Mapping[Kind, int]) -> tuple[Fault, ...]:
+def make_plan(
+    seed: int, seconds: float, recipe: Mapping[Kind, int], processes: Sequence[str] = PROCESSES
+) -> tuple[Fault, ...]:
     """`recipe` says how many of each. All of it is over after `seconds`; nothing breaks twice at the same time."""
     chance = random.Random(f"plan {seed}")
     plan: list[Fault] = []
     for kind in Kind:
-        targets = _targets(kind, recipe.get(kind, 0), chance)
+        targets = _targets(kind, recipe.get(kind, 0), processes, chance)
         for target in targets:
             fault = _placed(kind, target, seconds, plan, chance)
             if fault is not None:
@@ -104,13 +107,13 @@ def make_plan(seed: int, seconds: float, recipe: Mapping[Kind, int]) -> tuple[Fa
     return tuple(sorted(plan))
 
 
-def _targets(kind: Kind, count: int, chance: random.Random) -> list[str]:
+def _targets(kind: Kind, count: int, processes: Sequence[str], chance: random.Random) -> list[str]:
     """Every process is killed before one is killed again."""
     if kind is not Kind.KILL:
         return ["redis" if kind is Kind.FLUSH else kind.split("_")[0]] * count
     found: list[str] = []
     while len(found) < count:
-        found += chance.sample(PROCESSES, min(len(PROCESSES), count - len(found)))
+        found += chance.sample(processes, min(len(processes), count - len(found)))
     return found
 
 

@@ -21,7 +21,7 @@ REST_SECONDS = 150.0
 SLOW_SECONDS = 0.005
 LEFT = """SELECT (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending'))
 + (SELECT count(*) FROM deliveries WHERE state IN ('posting', 'waiting'))
-+ (SELECT count(*) FROM chores WHERE lease_until IS NOT NULL OR due_at < clock_timestamp() + interval '60 s') AS n"""
++ (SELECT count(*) FROM chores WHERE lease_until IS NOT NULL OR due_at < clock_timestamp() + interval '20 s') AS n"""
 
 MOODS = {
     Kind.RECEIVER_SLOW: Mood.SLOW,

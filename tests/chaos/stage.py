@@ -1,4 +1,4 @@
-"""The product as seven processes on servers of its own, each behind a proxy: all of it can be broken and mended."""
+"""The product as seven processes, or few, on servers of its own, each behind a proxy: all of it can be broken and mended."""
 
 import os
 import signal
@@ -88,11 +88,11 @@ class Stage:
         children = [(name, child.poll()) for name, child in self.stack.children.items() if name not in self.down]
         return [f"{name} ended with {code}" for name, code in children if code is not None]
 
-    def start_the_others(self) -> None:
-        for process in PROCESSES:
+    def start_the_others(self, processes: Sequence[str]) -> None:
+        for process in processes:
             if process not in self.stack.children:
                 self.start(process)
-        workers = [name for name in PROCESSES if name.startswith(("reply", "send"))]
+        workers = [name for name in processes if name.startswith(("reply", "send"))]
         wait_until(lambda: all(map(self._has_started, workers)) or None, 90, "all workers")
 
     def _has_started(self, worker: str) -> bool:
@@ -111,7 +111,7 @@ class Stage:
 
 
 @contextmanager
-def stage(latency: float = LATENCY, **settings: str) -> Iterator[Stage]:
+def stage(processes: Sequence[str] = PROCESSES, latency: float = LATENCY, **settings: str) -> Iterator[Stage]:
     with (
         servers.server_folder() as folder,
         EmbeddedPostgres(folder / "postgres", CRASH_SAFE) as postgres,
@@ -135,7 +135,7 @@ def stage(latency: float = LATENCY, **settings: str) -> Iterator[Stage]:
         model = f"http://127.0.0.1:{wires['model'].port}"
         with running_stack(database, redis, model, receiver, **{**QUICK, **settings}) as stack:
             found = Stage(stack, postgres, valkey, simulator, receiver, wires, all_proxies)
-            found.start_the_others()
+            found.start_the_others(processes)
             yield found
             for wire in wires:
                 found.turn(wire, Mode.PASS)
