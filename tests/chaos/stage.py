@@ -1,4 +1,4 @@
-"""The product as seven processes, or few, on servers of its own, each behind a proxy: all of it can be broken and mended."""
+"""The product as seven processes, or few, on servers of its own behind proxies: all can be broken and mended."""
 
 import os
 import signal
