@@ -12,6 +12,7 @@ from tests.chaos.show import Result, Show
 from tests.chaos.stage import stage
 
 CONVERSATIONS = 60
+AWAY_SECONDS = 30.0
 THINKS_SECONDS = 3.0
 """Most runs are waiting for an answer when the database goes."""
 
@@ -23,30 +24,23 @@ def paid_twice(seen: Evidence) -> list[str]:
 
 
 def begun_again(seen: Evidence) -> list[str]:
-    return [
-        f"job {event['job_id']} was taken from a worker that lived"
-        for event in seen.events
-        if event["why"] == "reclaimed"
-    ]
+    """A cut may take the word that a claim was committed: nobody works on that job, so another worker has to."""
+    return [f"job {event['job_id']} was taken from its worker" for event in seen.events if event["why"] == "reclaimed"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "seconds"),
-    [
-        pytest.param(Kind.POSTGRES_FROZEN, 30.0, marks=pytest.mark.slow),
-        pytest.param(Kind.POSTGRES_CUT, 30.0, marks=pytest.mark.slow),
-    ],
-    ids=["frozen", "cut"],
-)
+@pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", [Kind.POSTGRES_FROZEN, Kind.POSTGRES_CUT], ids=["frozen", "cut"])
 def test_no_run_is_paid_twice_when_the_database_comes_back(
-    kind: Kind, seconds: float, say: Callable[[str], None], judged: Callable[[Result], None]
+    kind: Kind, say: Callable[[str], None], judged: Callable[[Result], None]
 ) -> None:
-    with stage(latency=THINKS_SECONDS) as ground:
+    with stage(latency=THINKS_SECONDS, REPLIQUE_MEMORY__LEARN="false") as ground:
         load = Load(ground.stack, 1, CONVERSATIONS, 8, CALM)
-        result = Show(ground, load, (Fault(6.0, kind, "postgres", seconds),), say).run()
+        result = Show(ground, load, (Fault(6.0, kind, "postgres", AWAY_SECONDS),), say).run()
 
+    seen = result.evidence
+    say(f"jobs taken from their worker: {len(begun_again(seen))}, calls paid twice: {len(paid_twice(seen))}")
     judged(result)
-    assert [job["state"] for job in result.evidence.jobs if job["state"] not in ("sent", "superseded")] == []
-    assert begun_again(result.evidence) == []
-    assert paid_twice(result.evidence) == []
+    assert {job["state"] for job in seen.jobs} <= {"sent", "superseded"}
+    assert paid_twice(seen) == []
+    assert kind is Kind.POSTGRES_CUT or begun_again(seen) == []
