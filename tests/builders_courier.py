@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
+
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
+"""Leases may be ended until then: this clock has watched for long enough."""
 
 _PEOPLE = """
 INSERT INTO organizations (name, spec)

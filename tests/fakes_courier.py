@@ -112,9 +112,11 @@ class ScriptedSpeech:
 
 @dataclass
 class MemoryStorage:
-    """Every job may be claimed once. `away` makes every call fail; `lost` are rows that are no longer ours."""
+    """Every job may be claimed once. `away` makes every call fail; `lost` are rows that are no longer ours.
+    `absences`: so many times what a worker hands in is not taken, then the database is back."""
 
     away: bool = False
+    absences: int = 0
     lost: set[int] = field(default_factory=set)
     claimed: list[int] = field(default_factory=list)
     recorded: list[tuple[int, Decision]] = field(default_factory=list)
@@ -147,11 +149,11 @@ class MemoryStorage:
     async def save_step(
         self, claim: Claim, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None
     ) -> Kept:
-        self._answer()
+        self._answer(handed_in=True)
         return Kept.FRESH
 
     async def record(self, claim: Claim, decision: Decision) -> Recorded:
-        self._answer()
+        self._answer(handed_in=True)
         self.recorded.append((claim.job, decision))
         return Ended(JobState.SILENT)
 
@@ -165,21 +167,21 @@ class MemoryStorage:
         return a_preparing(hint.job) if hint.job in self.voices else a_posting(hint.job)
 
     async def leave(self, spoken: Preparing, recording: Recording) -> Posting | None:
-        self._answer()
+        self._answer(handed_in=True)
         self.left.append(recording)
         return a_posting(spoken.job)
 
     async def speech_failed(self, spoken: Preparing, failure: SpeechFailed) -> None:
-        self._answer()
+        self._answer(handed_in=True)
         self.unspoken.append(failure.sentence)
 
     async def leave_linked(self, bubble: Offering, link: Link) -> Posting | None:
-        self._answer()
+        self._answer(handed_in=True)
         self.linked.append(link)
         return a_posting(bubble.job)
 
     async def link_failed(self, bubble: Offering, failure: LinkFailed) -> None:
-        self._answer()
+        self._answer(handed_in=True)
         self.unlinked.append(failure.sentence)
 
     async def put_back(self, spoken: Preparing | Offering) -> None:
@@ -190,7 +192,7 @@ class MemoryStorage:
         return a_posting(hint.delivery)
 
     async def settle(self, posting: Posting, posted: Posted) -> None:
-        self._answer()
+        self._answer(handed_in=True)
         self.settled.append((posting.delivery, posted))
 
     async def renew(
@@ -208,8 +210,10 @@ class MemoryStorage:
         self._answer()
         self.unreadable.append((queue, message, error))
 
-    def _answer(self) -> None:
-        if self.away:
+    def _answer(self, handed_in: bool = False) -> None:
+        missing = handed_in and self.absences > 0
+        self.absences -= missing
+        if self.away or missing:
             raise Unavailable("the database does not answer")
 
 
@@ -219,8 +223,14 @@ class ScriptedReplies:
 
     decision: Decision = SILENT
     first: Callable[[Case], Awaitable[Any]] | None = None
+    asked: int = 0
+    kept: list[Kept] = field(default_factory=list)
+    """What it heard when it saved a step; it saves `steps`."""
+    steps: int = 0
 
     async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision:
+        self.asked += 1
+        self.kept += [await keep(None, None) for _ in range(self.steps)]
         if self.first is not None:
             await self.first(case)
         return self.decision

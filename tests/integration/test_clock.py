@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 from redis import Redis
@@ -13,7 +14,7 @@ from sqlalchemy import text
 from schemas.groups import QueueSettings
 from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Queue
 from schemas.settings import Settings
-from tests.builders_courier import Rows, rows
+from tests.builders_courier import LATER, Rows, rows
 from tests.fakes_courier import MemoryCourier
 from workers.adapters.clock import SystemClock
 from workers.adapters.postgres.database import Database
@@ -79,12 +80,12 @@ async def test_each_state_gets_its_hint(database_url: str) -> None:
         known.jobs("org-1", 1)
         known.jobs("org-1", 1, ago=-60)  # not due: stays
     async with dispatching(database_url) as dispatch:
-        assert (await dispatch.admit(Queue.REPLY, None, expire=False)).hints == (AutoReply(job=1, conversation=1),)
+        assert (await dispatch.admit(Queue.REPLY, None, expire_until=None)).hints == (AutoReply(job=1, conversation=1),)
     with rows(database_url) as known:
         known.do("UPDATE jobs SET state = 'held', queue = 'send', dispatched_at = NULL WHERE id = 1")
         known.deliveries("org-1", 1)
     async with dispatching(database_url) as dispatch:
-        sent = await dispatch.admit(Queue.SEND, None, expire=False)
+        sent = await dispatch.admit(Queue.SEND, None, expire_until=None)
 
     assert sent == Admitted((Deliver(delivery=1, conversation=0), DelayedSend(job=1, conversation=1)))
 
@@ -101,7 +102,7 @@ async def test_one_organisations_flood_does_not_delay_anothers_reply(
         known.do("VACUUM ANALYZE jobs")
         async with dispatching(database_url) as dispatch:
             began = time.perf_counter()
-            first = await dispatch.admit(Queue.REPLY, 60, expire=True)
+            first = await dispatch.admit(Queue.REPLY, 60, expire_until=LATER)
             milliseconds = (time.perf_counter() - began) * 1000
 
         turns = [organisation_of(known, hint) for hint in first.hints]
@@ -135,7 +136,7 @@ async def test_two_clocks_admit_once_and_no_more_than_the_cap(database_url: str)
         known.do("""UPDATE organizations SET spec = '{"limits": {"in_flight": 5}}' WHERE name = 'org-2'""")
         async with dispatching(database_url) as one, dispatching(database_url) as other:
             looks = await asyncio.gather(
-                *(clock.admit(Queue.REPLY, None, expire=False) for _ in range(10) for clock in (one, other))
+                *(clock.admit(Queue.REPLY, None, expire_until=None) for _ in range(10) for clock in (one, other))
             )
         admitted = [hint for look in looks for hint in look.hints]
 
@@ -150,9 +151,9 @@ async def test_a_clock_leaves_a_queue_alone_while_another_is_at_it(database_url:
         other.do("BEGIN")
         other.do("SELECT pg_advisory_xact_lock(5142002, 0)")
         async with dispatching(database_url) as dispatch:
-            shut_out = await dispatch.admit(Queue.REPLY, None, expire=False)
+            shut_out = await dispatch.admit(Queue.REPLY, None, expire_until=None)
             other.do("COMMIT")
-            alone = await dispatch.admit(Queue.REPLY, None, expire=False)
+            alone = await dispatch.admit(Queue.REPLY, None, expire_until=None)
 
     assert (shut_out, alone) == (Admitted(), Admitted((AutoReply(job=1, conversation=1),)))
 
@@ -163,7 +164,7 @@ async def test_the_cap_of_a_queue_counts_jobs_and_deliveries(database_url: str) 
         known.deliveries("org-1", 10)
         known.jobs("org-1", 10, state="held", queue="send")
     async with dispatching(database_url) as dispatch:
-        admitted = await dispatch.admit(Queue.SEND, None, expire=False)
+        admitted = await dispatch.admit(Queue.SEND, None, expire_until=None)
 
     assert Counter(type(hint) for hint in admitted.hints) == {Deliver: 10, DelayedSend: 6}
 
@@ -195,6 +196,19 @@ async def test_a_hint_that_nobody_took_up_is_sent_again(database_url: str, redis
     # The queue is empty and stays so: its hints are in a list of the test's own.
     assert [hint.model_dump()["job"] for hint in courier.pushed].count(1) == 2
     assert [hint.model_dump()["job"] for hint in courier.pushed].count(2) == 1
+
+
+async def test_a_statement_that_comes_too_late_ends_no_lease(database_url: str) -> None:
+    """It was on its way while the database was away: nobody could renew meanwhile."""
+    with rows(database_url) as known:
+        known.organisations(1)
+        known.jobs("org-1", 1, state="running")
+        known.do("UPDATE jobs SET lease_until = now() - interval '1 s', leased_by = 'alive', due_at = NULL")
+        async with dispatching(database_url) as dispatch:
+            late = await dispatch.admit(Queue.REPLY, None, expire_until=datetime.now(UTC))
+            in_time = await dispatch.admit(Queue.REPLY, None, expire_until=LATER)
+
+    assert (late.expired, in_time.expired) == (0, 1)
 
 
 async def test_a_lease_ends_only_when_the_database_was_watched_for_as_long(database_url: str, redis_url: str) -> None:

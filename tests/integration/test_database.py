@@ -1,12 +1,16 @@
 """A database that goes away is named, and taken up again when it is back."""
 
 import asyncio
+import os
+import socket
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from schemas.agent import Kept
 from schemas.errors import Unavailable
 from tests.builders_storage import Storage, a_reservation, a_storage
+from tests.chaos.proxy import proxies
 from workers.adapters.postgres.database import Database, driver_of
 
 WAITING = "wait_event_type = 'Lock'"
@@ -98,3 +102,22 @@ async def test_connections_in_use_elsewhere_are_replaced_when_they_come_back(dat
 
         rows = await asyncio.gather(*(storage.row("SELECT pg_backend_pid() AS number") for _ in range(3)))
         assert number not in {row["number"] for row in rows}
+
+
+async def test_over_tcp_a_server_that_has_vanished_is_given_up_within_twenty_seconds(database_url: str) -> None:
+    """No machine can be taken away here, so the socket is asked how long it would wait."""
+    parts = urlsplit(database_url)
+    folder = parse_qs(parts.query).get("host")
+    with proxies() as all_of_them:
+        if folder:  # a unix socket: the connection is to be a TCP one
+            port = all_of_them.open(f"{folder[0]}/.s.PGSQL.5432").port
+            database_url = f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
+        database = Database(database_url, pool_size=1)
+        async with database.statement() as connection:
+            with socket.socket(fileno=os.dup(driver_of(connection).fileno())) as wire:
+                asked = wire.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                idle = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
+                unheard = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        await database.close()
+
+    assert (asked, idle, unheard) == (1, 5, 20_000)

@@ -18,6 +18,7 @@ from schemas.http import MessagePatch
 from schemas.jobs import Learn, Queue
 from schemas.llm import Model
 from schemas.settings import Settings
+from tests.builders_courier import LATER
 from tests.builders_storage import Storage, a_storage
 from tests.fakes import FlatPrices, FrozenClock, Line, ScriptedModel
 from tests.fakes_courier import an_app
@@ -55,7 +56,7 @@ class School:
 
     async def look(self) -> list[Learn]:
         """What the clock finds due in the background."""
-        admitted = await Dispatch(self.storage.database, 100).admit(Queue.BACKGROUND, None, expire=True)
+        admitted = await Dispatch(self.storage.database, 100).admit(Queue.BACKGROUND, None, expire_until=LATER)
         return [hint for hint in admitted.hints if isinstance(hint, Learn)]
 
     async def work(self) -> int:

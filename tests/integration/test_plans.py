@@ -28,6 +28,7 @@ from schemas.memory import Asker, Passage
 from schemas.payments import Link, Offering, PaymentProvider, PaymentState
 from schemas.settings import Settings
 from schemas.summaries import Summed
+from tests.builders_courier import LATER
 from tests.builders_media import EMBEDDER
 from tests.builders_shop import a_selling_reply, an_offer
 from tests.builders_storage import MODEL, Storage, a_reply, a_reservation, a_step, a_storage, open_hours
@@ -357,7 +358,7 @@ async def everything_remembered(storage: Storage) -> None:
     call = SettledCall(call_of(lesson.chore, lesson.fence), Task.AUXILIARY, MODEL, "ok")
     await transitions.reserve_lesson(lesson, Reservation(call.call, call.task, call.model, None))
     await transitions.end_lesson(lesson, Learnt((Fact(lesson.heard[0], passage),), "m", call))
-    await Dispatch(storage.database, 100).admit(Queue.BACKGROUND, 1.0, expire=True)
+    await Dispatch(storage.database, 100).admit(Queue.BACKGROUND, 1.0, expire_until=LATER)
 
 
 async def everything_erased(storage: Storage) -> None:

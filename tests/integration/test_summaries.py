@@ -18,6 +18,7 @@ from schemas.http import MessagePatch
 from schemas.jobs import Queue, Summarize
 from schemas.llm import Text
 from schemas.settings import Settings
+from tests.builders_courier import LATER
 from tests.builders_storage import Storage, a_reply, a_storage
 from tests.fakes import FlatPrices, FrozenClock, Line, ScriptedModel, done
 from tests.fakes_courier import an_app
@@ -63,7 +64,7 @@ class Desk:
         return claim.case
 
     async def look(self) -> list[Summarize]:
-        admitted = await Dispatch(self.storage.database, 100).admit(Queue.BACKGROUND, None, expire=True)
+        admitted = await Dispatch(self.storage.database, 100).admit(Queue.BACKGROUND, None, expire_until=LATER)
         return [hint for hint in admitted.hints if isinstance(hint, Summarize)]
 
     async def work(self) -> int:

@@ -70,6 +70,23 @@ async def test_a_claim_takes_the_newest_count_a_lease_and_a_new_run(database_url
         assert [(turn.text, turn.answered) for turn in claim.case.turns] == [("coucou", False), ("tu es là ?", False)]
 
 
+async def test_a_step_that_is_handed_in_again_is_one_step(database_url: str) -> None:
+    """The answer to the first time was lost on its way: the worker cannot know that it was kept."""
+    async with a_storage(database_url) as storage:
+        await storage.say()
+        await storage.make_due()
+        claim = await thinking(storage)
+
+        kept = [await storage.transitions.save_step(claim, a_step(claim, 1), a_reservation(claim, 2)) for _ in range(2)]
+        recorded = [await storage.transitions.record(claim, a_reply("salut")) for _ in range(2)]
+
+        assert kept == [Kept.FRESH, Kept.FRESH]
+        assert [row["n"] for row in await storage.rows("SELECT n FROM run_steps")] == [1]
+        assert [(call, state) for call, state, *_ in await ledger(storage)] == [("1.1.1", "settled")]
+        assert (type(recorded[0]).__name__, recorded[1]) == ("Held", Lost())
+        assert len(await storage.rows("SELECT id FROM candidates")) == 1
+
+
 async def test_a_job_is_claimed_once(database_url: str) -> None:
     async with a_storage(database_url) as storage:
         await storage.say()

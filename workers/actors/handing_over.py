@@ -7,6 +7,7 @@ from structlog.contextvars import bind_contextvars
 from schemas.claims import Posting, Unknown
 from workers.actors.handles import log
 from workers.bootstrap import App
+from workers.runtime.insist import until_taken
 
 CUT_OFF = Unknown("the worker was stopped during the attempt")
 
@@ -18,6 +19,6 @@ async def hand_over(posting: Posting, app: App) -> None:
 
     async with app.leases.delivery(posting.delivery, posting.fence, stopped=in_doubt):
         posted = await app.channel.post(posting.endpoint, posting.webhook_id, posting.body)
-        await app.storage.settle(posting, posted)
+        await until_taken(partial(app.storage.settle, posting, posted))
 
     log.info("webhook_posted", type=posting.type, attempt=posting.attempt, outcome=type(posted).__name__)

@@ -8,6 +8,7 @@ from structlog.contextvars import bind_contextvars
 from schemas.jobs import Learn
 from workers.actors.handles import handles, log
 from workers.bootstrap import App
+from workers.runtime.insist import until_taken
 
 
 @handles(Learn)
@@ -21,5 +22,5 @@ async def learn(hint: Learn, app: App) -> None:
     except asyncio.CancelledError:
         await app.storage.end_lesson(lesson, None)
         raise
-    new = await app.storage.end_lesson(lesson, learnt)
+    new = await until_taken(partial(app.storage.end_lesson, lesson, learnt))
     log.info("lesson_ended", result=type(learnt).__name__, heard=len(lesson.heard), new=new)

@@ -9,6 +9,7 @@ from schemas.claims import Posting
 from schemas.payments import LinkFailed, Offering
 from workers.actors.handles import log
 from workers.bootstrap import App
+from workers.runtime.insist import until_taken
 
 
 async def offer(bubble: Offering, app: App) -> Posting | None:
@@ -19,7 +20,7 @@ async def offer(bubble: Offering, app: App) -> Posting | None:
             link = await app.links.make(bubble.order)
     except LinkFailed as failure:
         log.warning("link_failed", reason=failure.sentence, retryable=failure.retryable)
-        await app.storage.link_failed(bubble, failure)
+        await until_taken(partial(app.storage.link_failed, bubble, failure))
         return None
     log.info("link_made")
-    return await app.storage.leave_linked(bubble, link)
+    return await until_taken(partial(app.storage.leave_linked, bubble, link))

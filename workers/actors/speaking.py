@@ -8,6 +8,7 @@ from schemas.claims import Posting, Preparing
 from schemas.speech import SpeechFailed
 from workers.actors.handles import log
 from workers.bootstrap import App
+from workers.runtime.insist import until_taken
 
 
 async def speak(bubble: Preparing, app: App) -> Posting | None:
@@ -18,7 +19,7 @@ async def speak(bubble: Preparing, app: App) -> Posting | None:
             recording = await app.recordings.of(bubble)
     except SpeechFailed as failure:
         log.warning("speech_failed", reason=failure.sentence, retryable=failure.retryable)
-        await app.storage.speech_failed(bubble, failure)
+        await until_taken(partial(app.storage.speech_failed, bubble, failure))
         return None
     log.info("spoken", milliseconds=recording.duration_ms)
-    return await app.storage.leave(bubble, recording)
+    return await until_taken(partial(app.storage.leave, bubble, recording))

@@ -8,6 +8,7 @@ from structlog.contextvars import bind_contextvars
 from schemas.jobs import Summarize
 from workers.actors.handles import handles, log
 from workers.bootstrap import App
+from workers.runtime.insist import until_taken
 
 
 @handles(Summarize)
@@ -21,5 +22,5 @@ async def summarize(hint: Summarize, app: App) -> None:
     except asyncio.CancelledError:
         await app.storage.end_summary(folding, None)
         raise
-    await app.storage.end_summary(folding, summed)
+    await until_taken(partial(app.storage.end_summary, folding, summed))
     log.info("summary_ended", result=type(summed).__name__, turns=len(folding.turns), until=folding.until)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from pipelines.ports import Clock, Courier
@@ -25,7 +25,7 @@ UPKEEP_SECONDS = 0.4
 class Rows(Protocol):
     async def epoch(self) -> tuple[str | None, datetime]: ...
     async def adopt(self, epoch: str) -> int: ...
-    async def admit(self, queue: Queue, lost_after: float | None, expire: bool) -> Admitted: ...
+    async def admit(self, queue: Queue, lost_after: float | None, expire_until: datetime | None) -> Admitted: ...
     async def ahead(self, since: datetime) -> Ahead: ...
 
 
@@ -70,12 +70,13 @@ class Look:
         board = await self._board()
         try:
             epoch, since = await self._rows.epoch()
+            self._unbroken.seen(self._clock.monotonic())
             if board is not None and board.epoch != epoch:
                 log.info("redis_is_new", rows=await self._rows.adopt(board.epoch))
             upkeep = self._upkeep_is_due()
             if upkeep:
                 await self._follow_ups.follow_up()
-            pushed = await self._queues(board, upkeep)
+            pushed = await self._queues(board, upkeep, since)
             ahead = await self._rows.ahead(since)
         except BaseException:
             self._unbroken.broken()
@@ -93,18 +94,23 @@ class Look:
         self._redis.ended()
         return board
 
-    async def _queues(self, board: Board | None, upkeep: bool) -> int:
+    async def _queues(self, board: Board | None, upkeep: bool, since: datetime) -> int:
         if board is None:
             return 0
-        expire = upkeep and self._unbroken.long_enough
         pushed = 0
         for queue in QUEUES:
             lost_after = self._lost_after(board, queue) if upkeep else None
-            admitted = await self._rows.admit(queue, lost_after, expire)
+            admitted = await self._rows.admit(queue, lost_after, self._expire_until(since) if upkeep else None)
             await self._courier.push(admitted.hints)
             pushed += len(admitted.hints)
             _tell(queue, admitted)
         return pushed
+
+    def _expire_until(self, since: datetime) -> datetime | None:
+        """A database may stop answering in the middle of a look, and come back in it: what was seen before says
+        nothing then. Asked before each step, and the step is told by its own time whether it comes too late."""
+        self._unbroken.seen(self._clock.monotonic())
+        return since + timedelta(seconds=self._unbroken.gap) if self._unbroken.long_enough else None
 
     def _lost_after(self, board: Board, queue: Queue) -> float:
         return UNTAKEN_SECONDS if board.waiting[queue.value] == 0 else self._settings.resend_seconds

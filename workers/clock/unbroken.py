@@ -10,13 +10,14 @@ SLACK_SECONDS = 2.0
 class Unbroken:
     def __init__(self, lease_seconds: float, look_seconds: float) -> None:
         self._lease = lease_seconds
-        self._gap = look_seconds + SLACK_SECONDS
+        self.gap = look_seconds + SLACK_SECONDS
+        """Seconds without an answer that are no gap yet."""
         self._since: float | None = None
         self._last = 0.0
 
     def seen(self, now: float) -> None:
         """The database answered at `now`. Looks too far apart are a gap as well: nobody was watching."""
-        if self._since is None or now - self._last > self._gap:
+        if self._since is None or now - self._last > self.gap:
             self._since = now
         self._last = now
 

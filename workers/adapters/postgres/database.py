@@ -18,6 +18,10 @@ from workers.adapters.postgres.migrate import sqlalchemy_url
 _AWAY_CLASSES = ("08", "53", "57P", "58")
 """SQLSTATE classes of a server that is away, full, refusing or shutting down."""
 
+_VANISHED = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
+"""A server whose machine is gone says no farewell: over TCP a connection to it is given up after twenty seconds, and
+not after the two hours and more of the system."""
+
 
 class Database:
     """A pool of connections to one database. Make it on the event loop that uses it; `close` it there."""
@@ -32,6 +36,7 @@ class Database:
             pool_reset_on_return="rollback",
             connect_args={
                 "connect_timeout": 5,
+                **_VANISHED,
                 "application_name": "replique",
                 "prepare_threshold": 5 if prepare else None,
                 "options": "-c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC",

@@ -80,9 +80,9 @@ class Dispatch:
             found = [await tx.execute(text(resend(table, "true"))) for table in _ALL]
             return sum(result.rowcount for result in found)
 
-    async def admit(self, queue: Queue, lost_after: float | None, expire: bool) -> Admitted:
-        """One queue's look: hints older than `lost_after` seconds are lost, leases over are ended if `expire`, and
-        what is due is marked as dispatched. The caller pushes the hints; nothing else does."""
+    async def admit(self, queue: Queue, lost_after: float | None, expire_until: datetime | None) -> Admitted:
+        """One queue's look: hints older than `lost_after` seconds are lost, leases over are ended if it is not yet
+        `expire_until`, and what is due is marked as dispatched. The caller pushes the hints; nothing else does."""
         async with self._db.transaction() as tx:
             if not await self._alone(tx, queue):
                 return Admitted()
@@ -92,8 +92,9 @@ class Dispatch:
                 if lost_after is not None:
                     lost = {"queue": queue.value, "seconds": lost_after}
                     resent += (await tx.execute(_RESEND[table], lost)).rowcount
-                if expire:
-                    expired += (await tx.execute(_EXPIRE[table], {"queue": queue.value})).rowcount
+                if expire_until is not None:
+                    values = {"queue": queue.value, "until": expire_until}
+                    expired += (await tx.execute(_EXPIRE[table], values)).rowcount
                 hints += await self._due(tx, queue, table, self._batch - len(hints))
         return Admitted(tuple(hints), resent, expired)
 

@@ -74,12 +74,13 @@ UPDATE {table} SET dispatched_at = NULL WHERE id IN (
 
 def expiry(table: str) -> str:
     """Only here does a lease end that nobody gave back. Claims take unleased rows only, so an old hint cannot
-    reclaim what is running after the database was away for longer than a lease."""
+    reclaim what is running after the database was away for longer than a lease. A statement that was on its way
+    meanwhile comes after `until`, and ends none."""
     return f"""
 UPDATE {table} SET lease_until = NULL, leased_by = NULL, dispatched_at = NULL, due_at = clock_timestamp()
  WHERE id IN (
   SELECT row.id FROM {table} row
-   WHERE row.lease_until < statement_timestamp() AND row.queue = :queue
+   WHERE row.lease_until < statement_timestamp() AND row.queue = :queue AND statement_timestamp() < :until
      FOR NO KEY UPDATE SKIP LOCKED)
 """
 

@@ -27,6 +27,7 @@ WITH mine AS (
 ), step AS (
   INSERT INTO run_steps (run_id, n, task, content, trace)
   SELECT :run, :n, :task, CAST(:content AS json), CAST(:trace AS json) FROM found WHERE found.mine > 0 AND :saved
+  ON CONFLICT DO NOTHING
 ), timed AS (
   UPDATE runs SET active_seconds = :active_seconds FROM found WHERE id = :run AND found.mine > 0 AND :saved
 ), allowed AS MATERIALIZED ({ledger.ALLOWED_WHEN_FOUND}
@@ -77,7 +78,8 @@ def outcomes(strategy: Resolved | None) -> str | None:
 async def save(
     tx: Transaction, claim: Claim, step: Step | None, reserve: Reservation | None, failed: SettledCall | None = None
 ) -> Kept:
-    """OVERTAKEN means here only that the contact wrote: what follows from it is `overtaken`'s to decide."""
+    """Saved twice under one fence it is one step: the answer to the first was lost. OVERTAKEN means here only that the
+    contact wrote: what follows from it is `overtaken`'s to decide."""
     row = await tx.the(
         _SAVE,
         lease=tx.lease,

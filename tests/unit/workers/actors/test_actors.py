@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
+from schemas.agent import Kept
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.conversation import Case
 from schemas.errors import Unavailable
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Summarize
+from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Learn, Summarize
 from schemas.payments import LinkFailed
 from schemas.speech import SpeechFailed
 from tests.fakes_courier import (
@@ -40,6 +41,22 @@ async def test_a_run_is_claimed_and_its_decision_recorded() -> None:
     await perform(auto_reply, HINT, an_app(storage))
 
     assert (storage.claimed, storage.recorded) == ([1], [(1, SILENT)])
+
+
+@pytest.mark.parametrize("hint", [HINT, DelayedSend(job=4, conversation=1), Deliver(delivery=9, conversation=0)])
+async def test_what_was_made_is_handed_in_again_when_the_database_is_back(hint: Hint) -> None:
+    """What was thought, spoken or posted is made once, however often the database is away as it is ready."""
+    storage, channel, speech = MemoryStorage(absences=3, voices={4}), ScriptedChannel(), ScriptedSpeech()
+    replies = ScriptedReplies(steps=1)
+    actor = next(actor for actor in actors.ALL if isinstance(hint, actor.hint))
+
+    await actor.perform(hint, an_app(storage, replies, channel=channel, recordings=speech))
+
+    made = {AutoReply: (1, 0, 0), DelayedSend: (0, 1, 1), Deliver: (0, 0, 1)}[type(hint)]
+    assert (replies.asked, len(speech.asked), len(channel.posted)) == made
+    assert replies.kept == [Kept.FRESH] * replies.asked
+    assert len(storage.recorded) + len(storage.settled) == 1
+    assert storage.absences == 0
 
 
 async def test_what_cannot_be_claimed_reaches_no_model() -> None:
