@@ -43,7 +43,7 @@ def up(port: Port = 8080) -> None:
 
 @app.command()
 def demo(keep: Annotated[bool, typer.Option("--keep", help="Leave it running until Ctrl-C.")] = False) -> None:
-    """Watch messages become replies: no key, no network, a minute."""
+    """Watch messages become replies: no key, no network, a minute and a half."""
     from workers.cli.demo import demo
 
     demo(keep)
