@@ -99,6 +99,12 @@ class Stage:
             if FAULT.search(line)
         ]
 
+    def hints_lost(self) -> tuple[int, int]:
+        """How often a clock found a new Redis, and how many rows it offered again because of that."""
+        logs = [log.read_text(errors="replace") for log in self.stack.logs.glob("clock*.log")]
+        rows = [int(found) for log in logs for found in re.findall(r"redis_is_new.*rows=(\d+)", log)]
+        return len(rows), sum(rows)
+
     def start_the_others(self, processes: Sequence[str]) -> None:
         for process in processes:
             if process not in self.stack.children:

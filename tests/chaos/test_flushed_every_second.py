@@ -15,8 +15,6 @@ DELAYS = """SELECT extract(epoch FROM (SELECT min(k.sent_at) FROM candidates k W
        AND m.author = 'contact' AND m.seq <= j.inbound_seq))::float AS delay
 FROM jobs j JOIN conversations c ON c.id = j.conversation_id
 WHERE j.state = 'sent' AND j.kind = 'reply' AND starts_with(c.name, '{prefix}') ORDER BY 1"""
-
-
 EVERY_SECOND = tuple(Fault(float(second), Kind.FLUSH, "redis", 0.0) for second in range(1, 61))
 
 
@@ -44,9 +42,11 @@ def test_wiped_every_second_nothing_is_lost_or_doubled_and_little_is_late(
         quiet = talked(ground, "quiet", 150, (), say)
         wiped = talked(ground, "wiped", 150, EVERY_SECOND, say)
         before, after = delays(ground, "quiet"), delays(ground, "wiped")
+        noticed, again = ground.hints_lost()
 
     added = {name: after[name] - before[name] for name in before}
     say(f"seconds to the first bubble: {before} without, {after} wiped every second, added {added}")
+    say(f"a new Redis was noticed {noticed} times, {again} rows were offered again")
     judged(quiet)
     judged(wiped)
     assert all(job["state"] == "sent" for job in wiped.evidence.jobs if job["state"] != "superseded")
