@@ -68,6 +68,8 @@ class Evidence:
     accepted: dict[str, str] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    """Lines in which a process tells of a fault of its own."""
     plan: Sequence[Fault] = ()
 
     def first_applied(self) -> list[Applied]:
@@ -88,6 +90,7 @@ def gather(stage: Stage, load: Load, plan: Sequence[Fault]) -> Evidence:
         accepted=dict(load.accepted),
         acts=list(load.acts),
         odd=[*load.odd, *([f"{stage.receiver.forged} webhooks were not signed"] if stage.receiver.forged else [])],
+        faults=stage.told_of_faults(),
         plan=plan,
     )
 

@@ -225,6 +225,10 @@ def upstream_saw_nothing_odd(seen: Evidence) -> list[str]:
     return seen.odd
 
 
+def processes_tell_of_no_fault(seen: Evidence) -> list[str]:
+    return seen.faults
+
+
 ALL: tuple[Invariant, ...] = (
     accepted_messages_are_kept,
     every_message_has_an_outcome,
@@ -241,6 +245,7 @@ ALL: tuple[Invariant, ...] = (
     deaths_are_counted,
     operators_were_told_the_truth,
     upstream_saw_nothing_odd,
+    processes_tell_of_no_fault,
 )
 
 

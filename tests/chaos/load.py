@@ -74,6 +74,10 @@ class Load:
     """Answers that no upstream app should see."""
     stats: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def talks(self) -> set[str]:
+        return {f"{self.prefix}{number}" for number in range(self.conversations)}
+
     def provision(self) -> None:
         for number in range(ORGANISATIONS):
             limits = {"limits": {"in_flight": 64}}

@@ -100,7 +100,7 @@ async def _first_of(*pumps: "asyncio.Future[None] | object") -> None:
 def _reset(writer: asyncio.StreamWriter) -> None:
     wire = writer.get_extra_info("socket")
     if wire is not None and wire.family in (socket.AF_INET, socket.AF_INET6):
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # it has closed by itself
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
     writer.transport.abort()
 

@@ -43,12 +43,13 @@ class Result:
         seen = self.evidence
         kinds = counted(seen.plan)
         kills = {name.split()[1]: n for name, n in sorted(kinds.items()) if name.startswith("kill ")}
+        talks = {row["id"] for row in seen.conversations if row["name"] in self.load.talks}
         return {
             "seed": self.load.seed,
-            "conversations": len(seen.conversations),
+            "conversations": len(talks),
             "messages": len(seen.accepted),
-            "bubbles": len(seen.first_applied()),
-            "jobs": len(seen.jobs),
+            "bubbles": sum(bubble.conversation in self.load.talks for bubble in seen.first_applied()),
+            "jobs": sum(job["conversation_id"] in talks for job in seen.jobs),
             "calls": len(seen.attempts),
             "kills": " ".join(f"{name} {n}" for name, n in kills.items()),
             "flushes": kinds[Kind.FLUSH],
@@ -76,10 +77,7 @@ class Show:
     say: Callable[[str], None] = print
     _began: float = field(default_factory=time.monotonic)
     _said: float = 0.0
-    meanwhile: Callable[[], object] = lambda: None
-    """Called about every second while the load goes on."""
     _unwell: list[str] = field(default_factory=list)
-    _called: float = 0.0
 
     def run(self) -> Result:
         self.say(f"seed {self.load.seed}: {self.load.conversations} conversations, the plan:")
@@ -90,10 +88,7 @@ class Show:
         talking.start()
         self._perform()
         while talking.is_alive():
-            self._wait(0.05)
-            if time.monotonic() - self._called >= 1:
-                self._called = time.monotonic()
-                self.meanwhile()
+            self._wait(0.2)
         self._come_to_rest()
         seen = gather(self.stage, self.load, self.plan)
         seen.odd += self._unwell

@@ -1,6 +1,7 @@
 """The product as seven processes, or few, on servers of its own behind proxies: all can be broken and mended."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +28,7 @@ Row = dict[str, Any]
 
 CRASH_SAFE = {**servers.FAST, "synchronous_commit": "on"}
 """What was committed outlives the server's death, if not the machine's."""
+FAULT = re.compile(r"\[(error|critical) *\] *(fault|request_failed|renewal_failed|worker_dead|worker_broken)\b")
 IDLE_SECONDS = 15
 """After which a conversation is searched for facts to remember: a chore for each."""
 QUICK = {
@@ -87,6 +89,21 @@ class Stage:
         """Processes that have ended and that nobody killed."""
         children = [(name, child.poll()) for name, child in self.stack.children.items() if name not in self.down]
         return [f"{name} ended with {code}" for name, code in children if code is not None]
+
+    def told_of_faults(self) -> list[str]:
+        """What no server that is away excuses: an exception that nobody expected."""
+        return [
+            f"{log.name}: {line[:2000]}"
+            for log in sorted(self.stack.logs.glob("*.log"))
+            for line in log.read_text(errors="replace").splitlines()
+            if FAULT.search(line)
+        ]
+
+    def hints_lost(self) -> tuple[int, int]:
+        """How often a clock found a new Redis, and how many rows it offered again because of that."""
+        logs = [log.read_text(errors="replace") for log in self.stack.logs.glob("clock*.log")]
+        rows = [int(found) for log in logs for found in re.findall(r"redis_is_new.*rows=(\d+)", log)]
+        return len(rows), sum(rows)
 
     def start_the_others(self, processes: Sequence[str]) -> None:
         for process in processes:

@@ -148,6 +148,7 @@ BREAKS: list[tuple[str, str, Break]] = [
         "'autre'",
         lambda seen: seen.acts.append(Act("edit", "c1", "job_1", 200, {"id": "bub_11", "text": "autre"})),
     ),
+    ("processes_tell_of_no_fault", "KeyError", lambda seen: seen.faults.append("send.log: KeyError")),
     ("upstream_saw_nothing_odd", "500", lambda seen: seen.odd.append("POST /v1/messages: 500")),
 ]
 

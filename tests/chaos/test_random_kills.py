@@ -17,8 +17,8 @@ SEEDS = (1, 2, 3, 4, 5)
 
 @pytest.mark.timeout(180)
 def test_twenty_five_conversations_through_kills_and_flushes(judged: Callable[[Result], None]) -> None:
-    # Without chores: one of a killed worker is leased for more than a minute.
-    with stage(FEW, REPLIQUE_MEMORY__LEARN="false") as ground:
+    # Without chores: that of a killed worker is leased for over a minute. Slow, so that kills meet runs that think.
+    with stage(FEW, latency=0.8, REPLIQUE_MEMORY__LEARN="false") as ground:
         judged(Show(ground, Load(ground.stack, 1, 25, 6), make_plan(1, 10, SHORT, FEW)).run())
 
 

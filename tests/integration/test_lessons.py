@@ -16,6 +16,7 @@ from pipelines.ports import Breaker
 from schemas.errors import FailureKind, ModelFailure
 from schemas.http import MessagePatch
 from schemas.jobs import Learn, Queue
+from schemas.lessons import Lesson
 from schemas.llm import Model
 from schemas.settings import Settings
 from tests.builders_courier import LATER
@@ -281,35 +282,57 @@ async def test_who_is_known_to_be_down_is_not_asked(database_url: str) -> None:
     assert [request.model.provider for request in school.model.heard] == ["openai"]
 
 
+async def asked_and_not_heard(school: School) -> Lesson:
+    """A worker has the lesson, has asked the model, and hears nothing more."""
+    (hint,) = await school.look()
+    transitions = school.storage.transitions
+    lesson = await transitions.claim_lesson(hint)
+    assert lesson is not None
+    assert await transitions.claim_lesson(hint) is None
+
+    async def dies(*_: Any) -> Any:
+        raise RuntimeError("killed")
+
+    broken = Learning(
+        school.app.clock,
+        {"anthropic": type("Dead", (), {"ask": staticmethod(dies)})()},  # type: ignore[dict-item]
+        FlatPrices(),
+        school.app.learning.routes,
+        school.app.learning.embedder,
+        Settings(),
+    )
+    with pytest.raises(RuntimeError):
+        await broken.run(lesson, lambda held: transitions.reserve_lesson(lesson, held))
+    return lesson
+
+
 async def test_a_worker_that_died_is_followed_by_another_and_its_call_is_unknown(database_url: str) -> None:
     async with a_school(database_url, noting((1, "Elle aime la mer."))) as school:
         await school.storage.say(text="j'aime la mer")
         await school.rest()
-        (hint,) = await school.look()
-        transitions = school.storage.transitions
-        lesson = await transitions.claim_lesson(hint)
-        assert lesson is not None
-        again = await transitions.claim_lesson(hint)
-
-        async def dies(*_: Any) -> Any:
-            raise RuntimeError("killed")
-
-        broken = Learning(
-            school.app.clock,
-            {"anthropic": type("Dead", (), {"ask": staticmethod(dies)})()},  # type: ignore[dict-item]
-            FlatPrices(),
-            school.app.learning.routes,
-            school.app.learning.embedder,
-            Settings(),
-        )
-        with pytest.raises(RuntimeError):
-            await broken.run(lesson, lambda held: transitions.reserve_lesson(lesson, held))
+        await asked_and_not_heard(school)
         await school.storage.rows("UPDATE chores SET lease_until = clock_timestamp() - interval '1 s'")
         await school.work()
         calls, remembered = await school.calls(), await school.remembered()
-    assert again is None
     assert calls == [("auxiliary", "unknown", None), ("auxiliary", "settled", "ok")]
     assert remembered == ["Elle aime la mer."]
+
+
+@pytest.mark.parametrize("then", ["the contact writes", "the contact opts out", "it is drained"])
+async def test_a_call_that_nobody_heard_is_unknown_whatever_becomes_of_the_chore(database_url: str, then: str) -> None:
+    async with a_school(database_url) as school:
+        await school.storage.say(text="j'aime la mer")
+        await school.rest()
+        lesson = await asked_and_not_heard(school)
+        if then == "it is drained":
+            await school.storage.transitions.end_lesson(lesson, None)
+        else:
+            await school.storage.say("m-2", text="STOP" if then == "the contact opts out" else "tu es là ?")
+            await school.storage.rows("UPDATE chores SET lease_until = clock_timestamp() - interval '1 s'")
+            await school.work()
+        calls, chore = await school.calls(), await school.chore()
+    assert calls == [("auxiliary", "unknown", None)]
+    assert chore["lease_until"] is None
 
 
 async def test_who_lost_the_row_remembers_nothing_but_what_it_cost(database_url: str) -> None:

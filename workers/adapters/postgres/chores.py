@@ -74,7 +74,8 @@ async def rest(tx: Transaction, chore: int, fence: int, error: str | None = None
 
 
 async def unheard(tx: Transaction, chore: int, fence: int) -> None:
-    """Another worker held it before: what became of its call will not be heard."""
+    """Whoever held it under this fence does so no more: what became of its call will not be heard. Told before the
+    fence moves on, whatever becomes of the chore: a call is named by it."""
     await tx.run(_UNHEARD, call=call_of(chore, fence))
 
 
@@ -107,8 +108,9 @@ async def postpone(tx: Transaction, held: Held, failed: NotLearnt) -> None:
 
 
 async def give_back(tx: Transaction, held: Held) -> None:
-    """The worker stops: another one begins anew."""
+    """The worker stops: another one begins anew. It may have asked already."""
     await lock(tx, held.conversation)
+    await unheard(tx, held.chore, held.fence)
     row = await tx.one(_TRIES, chore=held.chore, fence=held.fence)
     if row is not None:
         await tx.run(_LATER, chore=held.chore, fence=held.fence, tries=row.tries, error=None, pause=0)

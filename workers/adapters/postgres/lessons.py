@@ -117,6 +117,7 @@ async def claim(tx: Transaction, hint: Learn) -> Lesson | None:
     if not look.due:
         await chores.not_yet(tx, look.id)
         return None
+    await chores.unheard(tx, look.id, look.fence)
     if look.busy:
         await tx.run(_WHEN_IDLE, idle=idle, **row)
         return None
@@ -136,7 +137,6 @@ def _closed(tx: Transaction, conversation: Locked, look: Row) -> str | None:
 
 
 async def _take(tx: Transaction, conversation: Locked, look: Row) -> Lesson | None:
-    await chores.unheard(tx, look.id, look.fence)
     heard = await tx.all(
         _HEARD, conversation=conversation.id, last=conversation.last_position, since=look.learned_until
     )

@@ -91,6 +91,7 @@ async def claim(tx: Transaction, hint: Summarize) -> Folding | None:
     if not look.due:
         await chores.not_yet(tx, look.id)
         return None
+    await chores.unheard(tx, look.id, look.fence)
     if (why := _closed(look)) is not None:
         await chores.rest(tx, look.id, look.fence, why)
         return None
@@ -104,7 +105,6 @@ def _closed(look: Row) -> str | None:
 
 
 async def _take(tx: Transaction, conversation: Locked, look: Row) -> Folding | None:
-    await chores.unheard(tx, look.id, look.fence)
     size = window_size(tx.settings.max_history_messages)
     newest = await turns.newest(tx, conversation.id, 2 * most_kept(size))
     until = first_kept([row.position for row in newest], size) + size

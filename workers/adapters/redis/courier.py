@@ -7,8 +7,10 @@ from typing import Any
 from uuid import uuid4
 
 from redis.asyncio import Redis
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from schemas.jobs import Hint
 from workers.adapters.clock import SystemClock
@@ -27,7 +29,23 @@ CLOCK_SECONDS = 5.0
 def connect(url: str) -> "Redis":
     """A client of the running event loop. It tries once more when a connection turns out to be stale."""
     retry = Retry(ExponentialBackoff(cap=0.2, base=0.05), 1)
-    return Redis.from_url(url, socket_timeout=3, socket_connect_timeout=2, retry=retry)
+    client = Redis.from_url(url, socket_timeout=3, socket_connect_timeout=2, retry=retry)
+    client.connection_pool.connection_class = _told_as_cut(client.connection_pool.connection_class)
+    return client
+
+
+def _told_as_cut(kind: type[AbstractConnection]) -> type[AbstractConnection]:
+    """The event loop refuses to write to a connection that was cut with a `RuntimeError`, which the client takes for a
+    fault of ours: it neither tries another connection nor says that Redis is away."""
+
+    class Connection(kind):  # type: ignore[misc, valid-type]
+        async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
+            try:
+                await super().send_packed_command(command, check_health)
+            except RuntimeError as error:
+                raise RedisConnectionError("the connection was cut") from error
+
+    return Connection
 
 
 class RedisCourier:
