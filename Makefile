@@ -77,6 +77,9 @@ bench-console: browser  ## what 200 live countdowns cost the gateway; prints a t
 bench: install  ## lateness of due bubbles with a clock killed; prints a table
 	$(BIN)/python tests/bench/lateness.py
 
+bench-fairness: install  ## whether one organisation's flood delays another: 5,000 messages, then 50; prints a table
+	$(BIN)/python -m tests.bench.fairness
+
 bench-deps: install  ## the frameworks that `replique bench agent-loop` sets beside our loop, in .venv-bench
 	$(PYTHON) -m venv .venv-bench
 	$(BIN)/uv pip install --quiet --python .venv-bench/bin/python --require-hashes -r tests/bench/requirements.lock
@@ -104,4 +107,4 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra browser --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-browser.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header tests/bench/requirements.in -o tests/bench/requirements.lock
 
-.PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock test-chaos
+.PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock test-chaos bench-fairness

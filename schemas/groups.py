@@ -53,6 +53,11 @@ class DeliverySettings(Group):
 
 class GatewaySettings(Group):
     pool_size: int = Field(16, ge=1, le=200, description="Database connections per process.")
+    answer_seconds: float = Field(2.5, ge=0.5, le=60, description="The database takes longer for one request: 503.")
+    longer_seconds: float = Field(30, ge=0.5, le=600, description="The same for sums, exports and manifests.")
+    waiting_requests: int = Field(
+        500, ge=1, le=100_000, description="Requests that wait for a connection at once; the next ones get 503."
+    )
     body_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864, description="The longest request body.")
     document_bytes: int = Field(
         20_971_520, ge=65_536, le=268_435_456, description="The longest request body with an uploaded document."

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pipelines.honesty.reading import any_of, clauses, hits
+from pipelines.honesty.reading import any_of, clauses, hits, naming, words
 from pipelines.text import spoken
 
 _MACHINE = (
@@ -53,7 +53,7 @@ _NAMED = any_of(
     r"\b(?:c'est|ce sont|sont|est-ce|est) (?:des (?:messages|reponses) |un message |tout |tes messages |juste |que )*"
     r"(?:automatises?|automatique|automatiques|genere[es]* par)\b" + _ASKS,
     r"\b(?:parler|discuter|ecrire) (?:a|avec) (?:une? |l')?" + _MACHINE + _ASKS,
-    r"(?<![\w'&])t (?:pas |vraiment |juste |genre )*(?:une? |qu'une? )" + _MACHINE,
+    r"\b(?<!['&])t (?:pas |vraiment |juste |genre )*(?:une? |qu'une? )" + _MACHINE,
     r"^(?:so |wait |lol |hey )*(?:you|u|ya) (?:really |even )?(?:an? )?" + _MACHINE + r" ?\?",
     # « t'es un bot ? », "are you an AI", "you're a bot": a doubt, asked or not
     _YOU_ARE + _MAYBE + _A + _MACHINE,
@@ -96,7 +96,7 @@ _DOUBTED = any_of(
     + _ASKS,
     r"^(?:so |wait |lol |hey )*(?:you|u|ya) (?:really |even |for )?(?:an? )?(?:real|" + _HUMAN + r") ?\?",
     r"\best-ce (?:bien |vraiment )?(?:une? )?" + _HUMAN + r" qui (?:m'|me )?" + _WRITES,
-    r"(?<![\w'&])t (?:vraiment |bien )*(?:une? )?" + _HUMAN + r" ?\?",
+    r"\b(?<!['&])t (?:vraiment |bien )*(?:une? )?" + _HUMAN + r" ?\?",
     # « t'es humaine ? », "are you real?": only when it is asked, for people are human and real in praise, too
     r"\b(?:t'es|tu es|t es|vous etes|tu serais)" + r" " + _MAYBE + r"(?:une? )?" + _HUMAN + _ASKS,
     r"\b(?:t'es|tu es) (?:vraiment |bien )?vraie? ?\?",
@@ -127,7 +127,14 @@ _DOUBTED = any_of(
     r"(?:t'es|tu es|you're|you are|it's|c'est) (?:pas |not |really |bien |vraiment )*(?:une? |an? )?"
     r"(?:" + _HUMAN + r"|" + _MACHINE + r"|real\b|toi\b|you\b)",
 )
-
+_NEEDS_NAMED = words(
+    "bot|b0t|ia| ai|l'ai|d'ai|ai ?|ai?|ai or|ai ou|a.i.|i.a.|artifici|algo|ordinateur|computer|gpt|llm|language model"
+    "|virtu|fake|repondeur|replika|program|automat|machine|script|genere|generat|written"
+)
+_NEEDS_DOUBTED = words(
+    "humain|reel|human|en chair|vrai|real|actual|exist|faux|fake|catfish|bidon|derriere|behind|person|toi|you|ecrit"
+    "|repond|a qui|who|prouve|prove|promets|swear|jure|confirme|dis|tell"
+)
 
 # « c'est vraiment Maya ? »: a name as it is written, or the persona's own in whatever letters.
 _A_NAME = re.compile(
@@ -141,9 +148,9 @@ _A_NAME = re.compile(
 def question(text: str, names: Iterable[str] = ()) -> str | None:
     """`asks_if_machine` or `asks_if_human`. Quotations and what others said do not count. `names`: the persona's."""
     lines = clauses(text)
-    if next(hits(_NAMED, lines), None) is not None:
+    if next(hits(_NAMED, naming(_NEEDS_NAMED, lines)), None) is not None:
         return "asks_if_machine"
-    if next(hits(_DOUBTED, lines), None) is not None:
+    if next(hits(_DOUBTED, naming(_NEEDS_DOUBTED, lines)), None) is not None:
         return "asks_if_human"
     if _A_NAME.search(text) or any(next(hits(_called(name), lines), None) is not None for name in names):
         return "asks_if_human"

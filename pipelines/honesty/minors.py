@@ -12,7 +12,7 @@ _YOUNG_FR = rf"(?:[7-9]|1[0-7]|{_WORDS_FR})"
 _YOUNG_EN = rf"(?:[7-9]|1[0-7]|{_WORDS_EN})"
 _EIGHTEEN = r"(?:18|dix[- ]huit|eighteen)"
 _YEARS = r" ?(?:ans|an|piges|balais|berges)\b"
-_J_AI = r"(?<!depuis que )(?<!des que )(?<!quand )(?<!lorsque )\b(?:j'ai|j ai|jai|g)"
+_J_AI = r"\b(?<!depuis que )(?<!des que )(?<!quand )(?<!lorsque )(?:j'ai|j ai|jai|g)"
 _ONLY = (
     r" (?:que |qu'|seulement |juste |a peine |tout juste |bientot |presque |deja |actuellement |toujours |encore "
     r"|environ "

@@ -1,13 +1,15 @@
 """A message as its rules read it: folded, cut into clauses, without what the contact only quotes."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 
-from pipelines.text import fold, spoken
+from pipelines.text import fold, spoken_each
 
 _CLAUSE = re.compile(r"[\n\r]+|(?<=[.!?…;])\s+")
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|«[^»]{1,300}»|“[^”]{1,300}”")
+_QUOTES = frozenset('"«“')
 _THEIRS = (
     r"il|elle|ils|elles|on|lui|leur|fils|fille|niece|neveu|soeur|frere|cousine?|copine|copain|pote|ami|amie|mere|pere"
     r"|ex|mec|meuf|type|gars|prof|eleve|eleves|chanson|film|serie|perso|personnage|heroine|heros|he|she|they|him|her"
@@ -20,6 +22,7 @@ _REPORTED = re.compile(
     r"|said|says|say|told|tells|wrote|texted|goes|sings|screamed)\b.{0,12}$"
     r"|\btold (?:him|her|them|my \w+)\b.{0,12}$"
 )
+_BOUNDARY = r"\b"
 REACH = 80
 """How far before a statement its reporter is looked for."""
 _LAUGHS = re.compile(
@@ -34,12 +37,17 @@ def clauses(text: str) -> tuple[str, ...]:
 
     Kept for a moment: several rules read the same message in turn.
     """
-    found = []
-    for part in _CLAUSE.split(text):
-        plain = spoken(part)
-        own = " ".join(_QUOTED.sub(" … ", plain).split())
-        found.append(own if own.strip(" .…!?") else plain)
-    return tuple(clause for clause in found if clause)
+    parts = _CLAUSE.split(text)
+    once = list(dict.fromkeys(parts))
+    own = dict(zip(once, map(_own, spoken_each(once)), strict=True))
+    return tuple(clause for part in parts if (clause := own[part]))
+
+
+def _own(plain: str) -> str:
+    if _QUOTES.isdisjoint(plain):
+        return plain
+    own = " ".join(_QUOTED.sub(" … ", plain).split())
+    return own if own.strip(" .…!?") else plain
 
 
 def laughs(text: str) -> bool:
@@ -47,8 +55,9 @@ def laughs(text: str) -> bool:
 
 
 def hits(pattern: re.Pattern[str], lines: Iterable[str]) -> Iterator[re.Match[str]]:
-    """Where the contact speaks for themself: what somebody else is reported to have said is left out."""
-    for line in lines:
+    """Where the contact speaks for themself: what somebody else is reported to have said is left out. A line that is
+    there a thousand times is read once."""
+    for line in dict.fromkeys(lines):
         for match in pattern.finditer(line):
             if _REPORTED.search(line[max(0, match.start() - REACH) : match.start()]) is None:
                 yield match
@@ -59,10 +68,20 @@ def words(listed: str) -> tuple[str, ...]:
     return tuple(listed.split("|"))
 
 
-def naming(sought: Iterable[str], lines: Iterable[str]) -> list[str]:
+def naming(sought: Iterable[str], lines: Sequence[str]) -> list[str]:
     """The lines that hold one of `sought` anywhere: most messages hold none, and no pattern need be tried on them."""
-    return [line for line in lines if any(word in line for word in sought)]
+    whole = "\n".join(lines)
+    there = [word for word in sought if word in whole]
+    return [line for line in dict.fromkeys(lines) if any(word in line for word in there)] if there else []
 
 
 def any_of(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
+    """Those that begin with a boundary share it: where no word begins, none of them is tried.
+
+    Each begins with a letter behind it, in whichever of its own alternatives: so a word's end is no beginning.
+    """
+    parts = []
+    for bounded, group in groupby(alternatives, lambda alternative: alternative.startswith(_BOUNDARY)):
+        own = "|".join(group)
+        parts.append(rf"{_BOUNDARY}(?=\w)(?:{own})" if bounded else own)
+    return re.compile("|".join(parts))

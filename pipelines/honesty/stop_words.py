@@ -13,7 +13,7 @@ _ALONE = re.compile(
     r"|(?:please )?no more (?:texts|texting|messages|messaging|msgs|sms|emails)(?: please| pls| thanks| thank you)?"
     r"|(?:svp |stp )?plus (?:de|aucun) (?:messages?|sms|textos?|mails?)(?: svp| stp| merci)?)"
 )
-_EDGES = re.compile(r"\A[\W_]+|[\W_]+\Z")
+_WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
 _SIGN = re.compile(r"🛑+")
 # « arrête de m'écrire quand je bosse » asks for other hours, not for silence.
 _ONLY_THEN = (
@@ -38,7 +38,7 @@ _ASKS = any_of(
     r"^(?:(?:please|pls|just|ok|then|so),? )*block me(?: (?:please|pls|then|now|already|too))*[ .!]*$"
     r"|\b(?:please|pls|just) block me(?= ?(?:$|[.!,]))",
     r"^(?:(?:svp|stp),? )*bloque(?:z)?[- ]moi(?: (?:svp|stp|maintenant|merci|alors|aussi))*[ .!]*$",
-    r"(?<!n')(?<!s')\b(?:arrete|arretes|arretez|cesse|cesses|cessez|stop|stoppe|stoppez)(?: maintenant"
+    r"\b(?<!n')(?<!s')(?:arrete|arretes|arretez|cesse|cesses|cessez|stop|stoppe|stoppez)(?: maintenant"
     r"| tout de suite| svp| stp| immediatement|,)* (?:de )?" + _WRITE_FR + r"\b" + _ONLY_THEN,
     r"\b(?:tu peux|peux[- ]tu|pouvez[- ]vous|vous pouvez|merci d'|il faut|faut|veuillez|je veux que tu"
     r"|je t'ai (?:deja )?dit d'|je vous ai (?:deja )?dit d'"
@@ -46,7 +46,7 @@ _ASKS = any_of(
     + _WRITE_FR
     + r"\b"
     + _ONLY_THEN,
-    r"(?<!tu )(?<!tu ne )(?<!vous )(?<!vous ne )(?<!pourquoi )\b(?:ne |n')?(?:m'ecri(?:s|vez)|me contacte[sz]?"
+    r"\b(?<!tu )(?<!tu ne )(?<!vous )(?<!vous ne )(?<!pourquoi )(?:ne |n')?(?:m'ecri(?:s|vez)|me contacte[sz]?"
     r"|me recontacte[sz]?|m'envoie[sz]?|m'envoyez|me relance[sz]?|me parle[sz]?) plus"
     r"(?: jamais| rien| (?:de|aucun) (?:messages?|sms|textos?))?(?= ?(?:$|[.,!;]|svp|stp|merci|jamais|rien|aucun"
     r"|de (?:messages?|sms)))",
@@ -59,15 +59,15 @@ _ASKS = any_of(
     r"\b(?:supprime[zs]?|efface[zs]?) mon (?:numero|contact)\b",
     r"\b(?:laisse|laissez|foutez|fous|fiche|fichez)[- ](?:moi|nous) (?:tranquille|la paix)\b(?! (?:deux|cinq|\d|une"
     r"|le temps|avec))",
-    r"(?<!don't )(?<!can't )(?<!not )(?<!never )(?<!dont )(?<!cant )(?<!n't )(?<!you )\bstop (?:fucking "
+    r"\b(?<!don't )(?<!can't )(?<!not )(?<!never )(?<!dont )(?<!cant )(?<!n't )(?<!you )stop (?:fucking "
     r"|please )?(?:texting|messaging|writing|contacting|emailing|dming|calling|spamming|bothering|harassing) "
     r"(?:to )?me\b" + _ONLY_THEN,
-    r"(?<!don't )(?<!can't )(?<!dont )\bstop (?:sending|writing) (?:me )?(?:these |those |your |any |more "
+    r"\b(?<!don't )(?<!can't )(?<!dont )stop (?:sending|writing) (?:me )?(?:these |those |your |any |more "
     r"|this )*(?:messages?|texts|sms|emails?|notifications?)\b" + _ONLY_THEN,
-    r"(?<!you )\b(?:don'?t|do not|never|please don'?t) (?:ever )?(?:text|message|contact|write|write to|email|dm"
+    r"\b(?<!you )(?:don'?t|do not|never|please don'?t) (?:ever )?(?:text|message|contact|write|write to|email|dm"
     r"|call|talk to|bother) me (?:again|any ?more|ever)\b",
     r"\b(?:don'?t|do not) (?:contact|message|text|write to|email) me(?= ?(?:$|[.!…]|please|pls))",
-    r"(?<!don't )(?<!dont )(?<!not )(?<!never )\bleave me alone\b(?! (?:for (?:a|5|five|ten|\d)|with|in|until|when"
+    r"\b(?<!don't )(?<!dont )(?<!not )(?<!never )leave me alone\b(?! (?:for (?:a|5|five|ten|\d)|with|in|until|when"
     r"|tonight|at))",
     r"\b(?:unsubscribe|opt) me(?: out)?\b|\bi (?:want|wish|would like|'d like) to (?:unsubscribe|opt out)\b"
     r"|\bhow (?:do|can) i (?:unsubscribe|opt out)\b",
@@ -86,7 +86,13 @@ def asked(text: str) -> str | None:
     """`stop_word` (the message is nothing else) or `stop_request`."""
     lines = clauses(text)
     whole = " ".join(lines)
-    found = "stop_word" if _ALONE.fullmatch(_EDGES.sub("", whole)) or _SIGN.fullmatch(whole) else None
+    found = "stop_word" if _ALONE.fullmatch(_bare(whole)) or _SIGN.fullmatch(whole) else None
     if found is None and next(hits(_ASKS, naming(_NEEDS, lines)), None) is not None:
         found = "stop_request"
     return None if found is None or laughs(text) else found
+
+
+def _bare(whole: str) -> str:
+    """Without what stands before the first letter and behind the last one."""
+    found = _WORDS.search(whole)
+    return found[0] if found else ""

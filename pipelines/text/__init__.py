@@ -2,7 +2,7 @@
 
 from pipelines.text.blank import is_blank
 from pipelines.text.clean import clean
-from pipelines.text.colloquial import spoken
+from pipelines.text.colloquial import spoken, spoken_each
 from pipelines.text.fold import fold, holds
 from pipelines.text.graphemes import graphemes, head, length
 from pipelines.text.language import KNOWN_LANGUAGES, clear_language
@@ -28,6 +28,7 @@ __all__ = [
     "rendered",
     "split",
     "spoken",
+    "spoken_each",
     "storable",
     "storable_deep",
 ]

@@ -1,5 +1,6 @@
 """The form in which checks compare texts: as alike as they look to a reader, whatever characters they are made of."""
 
+import re
 import unicodedata
 
 import regex
@@ -25,6 +26,20 @@ _RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}]")
 # Unlike in `re`, \w holds the vowel marks of Indic and Thai too: without them a phrase would be found inside words.
 _WHOLE = r"(?<!\w)", r"(?!\w)"
 
+# Latin writing as it is typed, its punctuation and its money: each character folds by itself, whatever is beside it.
+_LATIN = re.compile(r"[\x00-\u024f\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]*")
+
+
+class _Characters(dict[int, str]):
+    """What each becomes, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = _folded(f"a{chr(code)}a")[1:-1]
+        return self[code]
+
+
+_CHARACTERS = _Characters()
+
 
 def fold(text: str) -> str:
     """`"L’Été  d\u200bIt"` becomes `"l'ete dit"`: one line, for comparing only. Idempotent; length may change.
@@ -32,6 +47,12 @@ def fold(text: str) -> str:
     Without case, accents, widths, ligatures, invisible characters; every run of blanks is one space. A run forced to
     read from right to left is turned round: it is compared as it is seen.
     """
+    if _LATIN.fullmatch(text):
+        return " ".join(text.translate(_CHARACTERS).split())
+    return _folded(text)
+
+
+def _folded(text: str) -> str:
     seen = _OVERRIDDEN.sub(lambda run: _turned(run[1]), clean(text))
     spaced = _BLANK.sub(" ", _UNSEEN.sub(lambda found: _blank_or_nothing(found[0]), seen)).translate(_LETTERS)
     bare = _ACCENTS.sub("", _decomposed(spaced)).translate(_LETTERS)

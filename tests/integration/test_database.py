@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,7 +12,7 @@ from schemas.agent import Kept
 from schemas.errors import Unavailable
 from tests.builders_storage import Storage, a_reservation, a_storage
 from tests.chaos.proxy import proxies
-from workers.adapters.postgres.database import Database, driver_of
+from workers.adapters.postgres.database import Database, Patience, driver_of
 
 WAITING = "wait_event_type = 'Lock'"
 
@@ -68,12 +69,81 @@ async def test_a_session_ended_in_the_middle_of_a_transition_keeps_nothing(datab
         assert await storage.rows("SELECT name FROM messages") == [{"name": "m-1"}]
 
 
+async def saying(database: Database, *statements: str, longer: bool = False) -> None:
+    """One through the engine, the others by the driver, as transitions do."""
+    async with database.transaction(longer=longer) as connection:
+        await connection.exec_driver_sql(statements[0])
+        for statement in statements[1:]:
+            await driver_of(connection).execute(statement.encode())
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("SET LOCAL statement_timeout = 50", "SELECT pg_sleep(2)"),
+        ("SET TRANSACTION READ ONLY", "UPDATE installation SET redis_epoch = 'x'"),
+    ],
+    ids=["too long", "read-only"],
+)
+async def test_what_the_server_does_not_do_for_now_is_unavailable_too(database_url: str, first: str, then: str) -> None:
+    database = Database(database_url, pool_size=1)
+    with pytest.raises(Unavailable):
+        await saying(database, first, then)
+    async with database.transaction() as connection:
+        assert (await connection.exec_driver_sql("SELECT 1")).scalar_one() == 1
+    await database.close()
+
+
+async def test_patience_ends_a_transaction_and_what_reads_a_lot_may_take_longer(database_url: str) -> None:
+    database = Database(database_url, pool_size=1, patience=Patience(0.5, 5, callers=4))
+    began = time.monotonic()
+    with pytest.raises(Unavailable):
+        await saying(database, "SELECT pg_sleep(3)")
+    with pytest.raises(Unavailable):  # each statement is short enough, all together are not
+        await saying(database, *["SELECT pg_sleep(0.2)"] * 20)
+    took = time.monotonic() - began
+    await saying(database, "SELECT pg_sleep(1)", longer=True)
+    async with database.transaction() as connection:
+        limit = (await connection.exec_driver_sql("SHOW statement_timeout")).scalar_one()
+    await database.close()
+
+    assert took < 2.5
+    assert limit == "400ms"
+    assert database.refused == {"no_answer": 2}
+
+
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
     database = Database("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(Unavailable):
         async with database.transaction():
             pass
     await database.close()
+
+
+async def test_on_a_line_on_which_nothing_comes_nobody_waits_longer_than_patience_and_not_too_many_wait() -> None:
+    silence = await asyncio.start_server(lambda _reader, _writer: asyncio.Event().wait(), "127.0.0.1", 0)
+    port = silence.sockets[0].getsockname()[1]
+    database = Database(f"postgresql://x@127.0.0.1:{port}/x", pool_size=2, patience=Patience(0.5, 5, callers=4))
+
+    async def asking() -> tuple[float, str]:
+        began = time.monotonic()
+        with pytest.raises(Unavailable) as away:
+            async with database.transaction():
+                pass
+        return time.monotonic() - began, away.value.sentence
+
+    answers = await asyncio.gather(*(asking() for _ in range(6)))
+    again = await asking()
+    await database.close()
+    silence.close()
+
+    waited = [seconds for seconds, sentence in answers if sentence == "the database does not answer"]
+    refused = [seconds for seconds, sentence in answers if sentence == "too many wait for the database"]
+    assert (len(waited), len(refused)) == (4, 2)
+    assert max(refused) < 0.3
+    assert 0.4 < min(waited) <= max(waited) < 1.5
+    assert again[0] < 1.5
+    assert database.refused == {"no_connection": 5, "crowd": 2}
 
 
 async def test_a_transition_that_is_cancelled_keeps_nothing_and_gives_its_connection_back(database_url: str) -> None:

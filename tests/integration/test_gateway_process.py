@@ -34,10 +34,12 @@ def a_free_port() -> int:
 
 
 @contextmanager
-def a_process(database_url: str, redis_url: str | None = None) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def a_process(
+    database_url: str, redis_url: str | None = None, **settings: str
+) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     port = a_free_port()
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "DATABASE_URL": database_url}
-    environ |= {"REPLIQUE_BOOTSTRAP_KEY": ADMIN, "REPLIQUE_LOG_JSON": "true"}
+    environ |= {"REPLIQUE_BOOTSTRAP_KEY": ADMIN, "REPLIQUE_LOG_JSON": "true", **settings}
     environ |= {"REDIS_URL": redis_url} if redis_url else {}
     command = [sys.executable, "-c", SERVE, str(port)]
     process = subprocess.Popen(

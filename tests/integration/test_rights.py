@@ -335,6 +335,13 @@ async def test_what_is_older_than_the_organisation_keeps_goes_and_the_rest_stays
         assert contacts == ["fan-7", "erased/2", "fan-9"]
         kept = await storage.row("SELECT erased, after, due_at > clock_timestamp() AS later FROM retention_passes")
         assert (kept["erased"]["messages"], kept["erased"]["jobs"], kept["after"], kept["later"]) == (4, 2, "", True)
+        counted = await storage.rows(
+            "SELECT labels[1] AS reason, labels[2] AS store, sum(n) AS n FROM tallies WHERE metric = 'erased' "
+            "GROUP BY 1, 2"
+        )
+        taken = {(row["reason"], row["store"]): row["n"] for row in counted}
+        assert {store: n for (reason, store), n in taken.items() if reason == "retention"} == kept["erased"]
+        assert taken["contact", "profile"] == 1
 
 
 async def test_a_conversation_with_a_live_job_is_left_alone(database_url: str) -> None:

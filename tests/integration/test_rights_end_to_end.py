@@ -5,15 +5,18 @@ a store out: then the word is found, which is what shows that the search would f
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, ItemsView, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 import psycopg
 import pytest
 
 from schemas.settings import read_settings
 from tests import canary, servers
+from tests.builders_media import a_document
+from tests.integration.test_memory_end_to_end import six_hours_go_by
 from tests.scripts import bubbles, call, done
 from tests.simulator import RunningSimulator
 from tests.stack import Stack, Talk, stack_on_a_database, wait_until
@@ -30,6 +33,14 @@ from workers.simulator.control import SimulatorControl
 WORD = "zykanarqvist"
 CONTACT = f"fan-{WORD}"
 HELD = {"control_window_seconds": 60}
+TAKEN = ("payments", "memories", "summaries", "media_facts", "ledger")
+LEARNED = f"SELECT id FROM chunks WHERE message_id IS NOT NULL AND text LIKE '%{WORD}%'"
+OLDER = """
+INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text)
+SELECT org_id, id, name || n, CASE n % 2 WHEN 1 THEN 'contact' ELSE 'operator' END, n, CASE n % 2 WHEN 1 THEN 0 END,
+       'message ' || n FROM conversations, generate_series(last_position + 1, 24) AS n WHERE name = %(talk)s;
+UPDATE conversations SET last_position = 24 WHERE name = %(talk)s
+"""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +75,10 @@ async def test_the_word_of_an_erased_contact_is_nowhere(
         "consent_records",
         "audit_log",
         "dead_letters",
+        "payments",
+        "summaries",
     }
+    assert len(rows_of(talk, LEARNED)) == 1, "a fact, beside the passages of a document"
     assert not [place for place in before if place.endswith(".log") or place.startswith(("redis:", "statistics:"))]
     assert (stack.logs / ".replique/files" / audio).is_file()
 
@@ -92,8 +106,9 @@ async def test_the_word_of_an_erased_contact_is_nowhere(
     rows = {store["store"]: store["rows"] for store in ended["stores"]}
     assert all(
         rows[store]
-        for store in ("messages", "drafts", "jobs", "runs", "webhooks", "documents", "dead_letters", "ledger", "files")
+        for store in (*TAKEN, "messages", "drafts", "jobs", "runs", "webhooks", "documents", "dead_letters", "files")
     ), rows
+    assert shown_as_erased(stack) >= {store: rows[store] for store in TAKEN}.items()
 
     again = talk.say("coucou", contact={"id": CONTACT})
     assert (again["job"] is not None, again["duplicate"]) == (True, False)
@@ -129,8 +144,42 @@ async def everything_said(talk: Talk, model: SimulatorControl) -> str:
     assert [bubble["kind"] for bubble in sent["candidates"]] == ["text", "voice"]
     await refused_by_the_receiver(talk, model, contact)
     await edited_and_regenerated(talk, model, contact)
+    await remembered(talk, model, contact)
+    await sold(talk, model, contact)
     await silenced_and_reopened(talk, contact)
     return str(key)
+
+
+async def remembered(talk: Talk, model: SimulatorControl, contact: dict[str, Any]) -> None:
+    """A long conversation leaves a summary of what its window will cut, and a fact once it is at rest."""
+    talk = talk.another()
+    await model.script({"text": f"Il a parlé de {WORD}."}, match="You sum up the older part of a chat")
+    await model.script(bubbles("Ah oui."), done(), bubbles("Et alors ?"), done(), match=talk.marker, task="reply")
+    talk.ended(talk.say("salut", contact=contact)["job"], seconds=60)
+    with psycopg.connect(talk.stack.environment["DATABASE_URL"]) as connection:
+        for statement in OLDER.split(";"):
+            connection.execute(statement.encode(), {"talk": talk.name})
+    talk.ended(talk.say("encore moi", contact=contact)["job"], seconds=60)
+    wait_until(lambda: rows_of(talk, "SELECT until FROM summaries"), 30, "a summary")
+    fact = {"message": 1, "fact": f"Aime {WORD} par-dessus tout."}
+    await model.script({"json": {"facts": [fact]}}, match=talk.marker, task="auxiliary")
+    six_hours_go_by(talk.stack, talk)
+    wait_until(lambda: rows_of(talk, LEARNED), 30, "a fact")
+
+
+async def sold(talk: Talk, model: SimulatorControl, contact: dict[str, Any]) -> None:
+    """Paid for and delivered, under a link that names who it was for."""
+    talk = talk.another()
+    talk.call("POST", "/v1/apply", json={"resources": [a_document("v-1", "10.00", type="video")]}, status=200)
+    offer = {"calls": [call("get_media", kind="paid"), call("send_payment", media_ids=["v-1"], message=f"Pour {WORD}")]}
+    await model.script(offer, done(), match=talk.marker, task="reply")
+    talk.ended(talk.say("une vidéo ?", contact=contact)["job"], seconds=60)
+    (payment,) = [post["payment"] for post in talk.stack.receiver.applied(talk.name)]
+    told = {"status": "paid", "reference": "tx-1"}
+    paid = talk.call("POST", f"/v1/payments/{payment['id']}/events", json=told, status=200)
+    talk.ended(paid["job"], seconds=60)
+    with psycopg.connect(talk.stack.environment["DATABASE_URL"]) as connection:
+        connection.execute("UPDATE payments SET url = url || %s", [f"?for={WORD}"])
 
 
 async def refused_by_the_receiver(talk: Talk, model: SimulatorControl, contact: dict[str, Any]) -> None:
@@ -202,6 +251,13 @@ def places(stack: Stack, redis_server: str) -> set[str]:
 def analyze(stack: Stack) -> None:
     with psycopg.connect(stack.environment["DATABASE_URL"], autocommit=True) as connection:
         connection.execute("ANALYZE")
+
+
+def shown_as_erased(stack: Stack) -> ItemsView[str, int]:
+    """What /metrics says, by store."""
+    text = httpx2.get(stack.url + "/metrics", timeout=20).text
+    lines = [line for line in text.splitlines() if line.startswith('replique_erased_rows_total{reason="contact",')]
+    return {line.split('store="')[1].split('"')[0]: int(float(line.rsplit(" ", 1)[1])) for line in lines}.items()
 
 
 def rows_of(talk: Talk, statement: str) -> list[Any]:

@@ -22,9 +22,10 @@ class Bench(StrEnum):
     LATENESS = "lateness"
     INGEST = "ingest"
     PROMPT = "prompt"
+    FAIRNESS = "fairness"
 
 
-MEASURED = (Bench.AGENT_LOOP, Bench.JOB)
+MEASURED = (Bench.AGENT_LOOP, Bench.JOB, Bench.FAIRNESS)
 """Those that answer tables as data; the others print theirs themselves."""
 
 
@@ -34,7 +35,8 @@ def bench(
         Bench,
         typer.Argument(
             help="agent-loop: our loop beside others. job: a whole job beside its calls alone. lateness: due bubbles "
-            "with a clock killed. ingest: messages per second. prompt: tokens of several layouts."
+            "with a clock killed. ingest: messages per second. prompt: tokens of several layouts. fairness: one "
+            "organisation behind another's flood."
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="The figures as JSON.")] = False,

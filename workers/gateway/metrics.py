@@ -40,6 +40,11 @@ def families(counts: Counts, breakers: Mapping[str, State]) -> Iterator[Metric]:
     yield from _work(counts)
     yield from _models(counts)
     yield from _plans(counts)
+    text = "Rows erased with a contact, or as older than an organisation keeps (retention)."
+    yield _counter("replique_erased_rows", text, ["reason", "store"], counts.measures.erased_rows)
+    sent_away = {(why,): counts.refused.get(why, 0) for why in ("crowd", "no_connection", "no_answer")}
+    text = "Requests that this gateway answered with 503, for the database was not to be had."
+    yield _counter("replique_requests_shed", text, ["reason"], sent_away)
     states = {tuple(model.split(":", 1)): float(state) for model, state in breakers.items()}
     text = "Whether a model is asked: 0 yes, 1 by one call that finds out, 2 no."
     yield _gauge("replique_ai_breaker_state", text, ["provider", "model"], states)

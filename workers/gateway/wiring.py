@@ -16,7 +16,7 @@ from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.passwords import Passwords
 from workers.adapters.payments.page import PracticePage
 from workers.adapters.postgres.counts import Counter
-from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.database import Database, Patience
 from workers.adapters.postgres.keys import Keys
 from workers.adapters.postgres.parameters import Parameters
 from workers.adapters.postgres.playing import Playing
@@ -83,7 +83,9 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     probe: Probe = no_redis
     breakers: Breakers = no_breakers
     async with AsyncExitStack() as stack:
-        database = Database(url, settings.gateway.pool_size, settings.pg_prepare)
+        own = settings.gateway
+        patience = Patience(own.answer_seconds, own.longer_seconds, own.waiting_requests)
+        database = Database(url, own.pool_size, settings.pg_prepare, patience=patience)
         stack.push_async_callback(database.close)
         if settings.redis_url is not None:
             redis, hints = RedisProbe(redis_address(settings)), RedisCourier(redis_address(settings))

@@ -1,7 +1,7 @@
 """What is counted for dashboards: counted in the database, so every gateway says the same, also after a restart."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -40,6 +40,7 @@ _QUEUES = text(
     "min(due_at) FILTER (WHERE NOT sent AND due_at <= now()) AS unseen "
     f"FROM ({_CLOCK_ROWS}) AS rows WHERE CAST(:org AS bigint) IS NULL OR org_id = :org GROUP BY queue ORDER BY queue"
 )
+_WRITABLE = text("SELECT current_setting('transaction_read_only') = 'off'")
 _ON_HOLD = text("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running', 'held', 'sending') AND on_hold")
 _DEAD = text("SELECT source, count(*) AS n FROM dead_letters WHERE state = 'open' GROUP BY source")
 
@@ -53,6 +54,8 @@ class Counts:
     dead_letters: dict[str, int]
     measures: Measures
     plans: Sequence[tuple[OrgId, PlanUseOut]] = ()
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Requests that this process sent away, by `crowd`, `no_connection`, `no_answer`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Standing:
     unseen_seconds: float
     fits: bool
     """It is the newest we know, or a later one that we may run on."""
+    writable: bool = True
 
 
 class Counter:
@@ -77,13 +81,14 @@ class Counter:
             return await _queues(connection, org)
 
     async def counts(self) -> Counts:
-        async with self._db.transaction() as connection:
+        async with self._db.transaction(longer=True) as connection:
             return Counts(
                 queues=await _queues(connection, None),
                 on_hold=await connection.scalar(_ON_HOLD) or 0,
                 dead_letters={row.source: row.n for row in await connection.execute(_DEAD)},
                 measures=Measures.of(await totals.read(connection)),
                 plans=await plan_uses(connection, self._settings, None),
+                refused=dict(self._db.refused),
             )
 
     async def standing(self) -> Standing:
@@ -92,9 +97,10 @@ class Counter:
             schema = await connection.run_sync(fit)
             if not schema.fits:
                 return Standing(schema.migration, schema.newest, 0.0, fits=False)
+            writable = await connection.scalar(_WRITABLE)
             rows = (await connection.execute(_QUEUES, {"org": None})).all()
         unseen = max((_age(row.unseen, row.moment) for row in rows), default=0.0)
-        return Standing(schema.migration, schema.newest, unseen, fits=True)
+        return Standing(schema.migration, schema.newest, unseen, fits=True, writable=bool(writable))
 
 
 async def _queues(connection: AsyncConnection, org: OrgId | None) -> list[QueueOut]:

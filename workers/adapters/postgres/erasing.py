@@ -8,6 +8,7 @@ moment finds an old fence, or its row gone, and drops what it has.
 from schemas.claims import JobState, NoJob
 from schemas.errors import Code, NotFound
 from schemas.ids import ErasureId, OrgId
+from workers.adapters.postgres import gone
 from workers.adapters.postgres.closings import lock_all_of_contact
 from workers.adapters.postgres.jobs import AT_REST, JOB, LIVE, Job, send_away
 from workers.adapters.postgres.locks import lock
@@ -62,7 +63,7 @@ SELECT :org, before.subject, before.id, :who, before.locked,
        jsonb_build_object('audit', (SELECT count(*) FROM heard), 'chores', (SELECT count(*) FROM chores), 'profile', 1),
        clock_timestamp() + make_interval(secs => :pause)
 FROM before
-RETURNING id
+RETURNING id, receipt
 """)
 _AUDIT = sql("""
 INSERT INTO audit_log (org_id, who, action, subject, facts)
@@ -90,6 +91,7 @@ async def decide(tx: Transaction, org: OrgId, contact: str, who: str) -> Erasure
     pause = 2 * tx.settings.queue.renew_seconds if busy else 0
     row = await tx.the(_NOBODY, org=org, contact=found.id, who=who, pause=pause)
     await tx.run(_AUDIT, org=org, who=who, erasure=str(row.id))
+    await gone.tally(tx, "contact", {store: rows for store, rows in row.receipt.items() if rows})
     return ErasureId(row.id)
 
 

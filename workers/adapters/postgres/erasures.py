@@ -192,6 +192,7 @@ async def _keep(tx: Transaction, erasure: ErasureId, erased: Counter[str], pause
         receipt=json.dumps(dict(Counter(before) + erased)),
         pause=pause,
     )
+    await gone.tally(tx, "contact", erased)
 
 
 async def one(tx: Transaction, org: OrgId, number: ErasureId) -> ErasureOut:

@@ -4,8 +4,9 @@ Every statement takes a batch, so that none holds its locks for long. Files cann
 are written down with the erasure of the bubbles that named them, and the files are deleted afterwards.
 """
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipelines.delivery.speech import file_key
 from schemas.speech import SpeechFailed, Voice
@@ -115,6 +116,19 @@ WITH c AS (
 )
 SELECT count(*) AS conversations FROM c
 """)
+
+
+_TALLY = sql("""
+INSERT INTO tallies (metric, labels, n)
+SELECT 'erased', ARRAY[:reason, store], CAST(rows AS bigint)
+FROM jsonb_each_text(CAST(:erased AS jsonb)) AS e (store, rows)
+""")
+
+
+async def tally(tx: Transaction, reason: str, erased: Mapping[str, int]) -> None:
+    """For /metrics. `reason`: `contact`, for all of one goes, or `retention`."""
+    if erased:
+        await tx.run(_TALLY, reason=reason, erased=json.dumps(erased))
 
 
 async def jobs(

@@ -80,6 +80,7 @@ class Measures:
     ledger: Sequence[LedgerSum]
     quota_exceeded: dict[tuple[str, ...], int]
     unpriced: dict[tuple[str, ...], int]
+    erased_rows: dict[tuple[str, ...], int]
 
     @classmethod
     def of(cls, sums: Iterable[Any]) -> "Measures":
@@ -105,6 +106,7 @@ class Measures:
             ledger=[_ledger_sum(row) for row in rows.get("ai_calls", [])],
             quota_exceeded=_counted(rows.get("quota_exceeded", [])),
             unpriced=_counted(rows.get("unpriced", [])),
+            erased_rows=_counted(rows.get("erased", [])),
         )
 
 

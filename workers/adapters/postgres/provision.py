@@ -146,7 +146,7 @@ class Provision:
         own = next((document for document in manifest.resources if isinstance(document, OrganizationDocument)), None)
         personas = list(of_kind(manifest, PersonaDocument).values())
         albums, media = of_kind(manifest, AlbumDocument), of_kind(manifest, MediaDocument)
-        async with self._db.transaction() as connection:
+        async with self._db.transaction(longer=True) as connection:
             org, result = await _organization(connection, organization, own, who, payer)
             results: Results = {("Organization", organization): result}
             results |= await _personas(Batch(connection, org, who), personas)

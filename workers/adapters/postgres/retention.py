@@ -121,6 +121,7 @@ async def sweep(tx: Transaction) -> Sweep | None:
         erased=json.dumps(dict(Counter(row.erased) + erased)),
         pause=REST if over else 0,
     )
+    await gone.tally(tx, "retention", erased)
     return Sweep(OrgId(row.org_id), erased, len(expired))
 
 

@@ -27,8 +27,10 @@ async def readyz(request: Request, parts: The) -> Response:
     reported."""
     try:
         standing = await parts.counter.standing()
-        postgres = {"reachable": True, "migration": standing.migration, "newest": standing.newest}
-        ready, late = standing.fits, standing.unseen_seconds
+        postgres: dict[str, object] = {"reachable": True, "migration": standing.migration, "newest": standing.newest}
+        if not standing.writable:
+            postgres["read_only"] = True
+        ready, late = standing.fits and standing.writable, standing.unseen_seconds
     except Unavailable:
         postgres, ready, late = {"reachable": False}, False, 0.0
     redis = dict(await parts.redis())

@@ -1,8 +1,10 @@
 """Chat spelling as a grammar would write it, and words that only look like it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pipelines.text import spoken
+from pipelines.text import spoken, spoken_each
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,31 @@ def test_it_is_undone(text: str, proper: str) -> None:
 )  # fmt: skip
 def test_what_is_a_word_of_its_own_stays(text: str) -> None:
     assert spoken(text) == text
+
+
+PIECES = [
+    "j ",
+    "tes ",
+    "un bot",
+    "im",
+    "nt",
+    "a",
+    "g ",
+    "15 ans",
+    " ",
+    "\u202e",
+    "😅",
+    "\u0301",
+    "É",
+    "\ue000",
+    "\ue001",
+    "ooo",
+    ".",
+]
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES)).map("".join)))
+def test_many_at_once_are_as_each_by_itself(texts: list[str]) -> None:
+    alone = [spoken(text).replace("\ue000", "\ue001") for text in texts]
+
+    assert [text.replace("\ue000", "\ue001") for text in spoken_each(texts)] == alone

@@ -30,6 +30,15 @@ def test_folding_leaves_what_the_eye_compares(text: str, expected: str) -> None:
     assert fold(text) == expected
 
 
+LATIN = st.characters(max_codepoint=0x24F) | st.characters(min_codepoint=0x2010, max_codepoint=0x2027)
+
+
+@given(st.text(LATIN | st.sampled_from("´`’ŉİıſß½€…\x00\x1c\r\n\xa0\xad")))
+def test_latin_text_folds_by_characters_as_it_does_as_a_whole(text: str) -> None:
+    beyond = "\u0416"
+    assert fold(f"{text} {beyond}").removesuffix("\u0436").rstrip() == fold(text)
+
+
 @given(st.text(st.characters(codec="utf-8"), max_size=60))
 @example("\u1fb3\u0345")
 @example("\u03d2\u0301")

@@ -78,7 +78,7 @@ class Costs:
         self, org: OrgId | None, group: CostGroup, since: datetime | None, until: datetime | None, limit: int
     ) -> CostsOut:
         """Of the calls that were begun in that time, by default this month of UTC; `org` None: of all organisations."""
-        async with self._snapshots.open() as connection:
+        async with self._snapshots.open(longer=True) as connection:
             bounds = (await connection.execute(_BOUNDS, {"since": since, "until": until})).one()
             values = {"since": bounds.since, "until": bounds.until, **({} if org is None else {"org": org})}
             rows = (await connection.execute(_STATEMENTS[group, org is not None], values)).all()

@@ -83,7 +83,7 @@ class DryRuns:
         """The rules and intents with the draft among them, the names of those to try, and the replies. Two statements
         for any number of replies. Raises Invalid, NotFound."""
         _refuse_faults(wanted)
-        async with self._snapshots.open() as connection:
+        async with self._snapshots.open(longer=True) as connection:
             documents = await _documents(connection, org, wanted)
             past = await _past(connection, org, wanted, self._settings)
         named = {*wanted.rules, *([wanted.rule.name] if wanted.rule else [])}

@@ -104,7 +104,7 @@ class Exports:
 
     async def of(self, org: OrgId, contact: str) -> ExportOut:
         """Raises NotFound."""
-        async with self._snapshots.open() as connection:
+        async with self._snapshots.open(longer=True) as connection:
             who = (await connection.execute(_CONTACT, {"org": org, "contact": contact})).one_or_none()
             if who is None:
                 raise NotFound("no such contact")

@@ -16,7 +16,8 @@ class Snapshots:
         self._db = database
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[AsyncConnection]:
-        async with self._db.transaction() as connection:
+    async def open(self, *, longer: bool = False) -> AsyncIterator[AsyncConnection]:
+        """`longer`: it may read a lot."""
+        async with self._db.transaction(longer=longer) as connection:
             await connection.execute(_ONE_MOMENT)
             yield connection

@@ -51,7 +51,7 @@ class Spending:
 
     async def of(self, org: OrgId | None, days: int, zone: str) -> Sequence[Spent]:
         """The last `days` days as they are counted in `zone`, today's among them."""
-        async with self._snapshots.open() as connection:
+        async with self._snapshots.open(longer=True) as connection:
             rows = (await connection.execute(_ROWS, {"org": org, "days": days, "zone": zone})).all()
         return [_spent(row) for row in rows]
 
