@@ -219,5 +219,6 @@ class LedgerRow(Table):
         Index("ledger_org", "org_id", "at"),
         Index("ledger_conversation", "conversation_id"),
         Index("ledger_at", "at"),
+        Index("ledger_reserved", "at", postgresql_where=text("state = 'reserved' AND job_id IS NULL")),
         Index("ledger_unheard", "at", postgresql_where=text("state = 'unknown' AND outcome IS NULL")),
     )

@@ -64,7 +64,15 @@ async def _all(operator: Operator, scenes: Scenes, suffix: str) -> int:
         await page.locator(".is-live").wait_for(state="attached")
         await page.wait_for_timeout(400)
         await page.screenshot(path=OUT / f"{name}-{suffix}.png", full_page=True)
-    return len(scenes.pages) + 1
+    await operator.go("/dead-letters")
+    await page.locator("[name=verb][value=purge]").click()
+    await page.locator("[name=sure]").wait_for(state="attached")
+    await page.screenshot(path=OUT / f"dead-letters-sure-{suffix}.png", full_page=True)
+    await operator.go("/")
+    await page.locator("article [data-key=e]").first.click()
+    await page.locator("[data-editing]").wait_for()
+    await page.screenshot(path=OUT / f"window-edit-{suffix}.png")
+    return len(scenes.pages) + 3
 
 
 def main() -> None:

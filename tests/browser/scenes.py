@@ -99,6 +99,7 @@ def _pages(talk: Talk, job: str, letter: str) -> dict[str, str]:
         "persona": "/personas/maya",
         "playground": "/playground",
         "organizations": "/organizations",
+        "not-found": "/find?q=nobody",
     }
 
 

@@ -121,6 +121,24 @@ async def test_a_reply_is_drafted_again_with_an_instruction(
     assert talk.job(job)["instruction"] == "shorter please"
 
 
+async def test_a_menu_that_is_open_stays_so_when_somebody_else_acts(
+    stack: Stack, model: SimulatorControl, sign_in: SignIn
+) -> None:
+    talk, job = await a_held_reply(stack, model, "Salut")
+    talk.reaches(job, "held")
+    anna = await sign_in(talk.org, "anna-16")
+    row = await anna.sees(job)
+    await row.get_by_text("Draft again…").click()
+    await row.get_by_label("What to mind").fill("shorter")
+    await row.get_by_label("What to mind").blur()
+
+    talk.call("POST", f"/v1/jobs/{job}/hold", status=200)
+    await row.get_by_text("On hold").wait_for()
+
+    assert await row.get_by_label("What to mind").is_visible()
+    assert await row.get_by_label("What to mind").input_value() == "shorter"
+
+
 async def test_a_second_operator_who_is_late_is_told_who_when_and_what(
     stack: Stack, model: SimulatorControl, sign_in: SignIn
 ) -> None:
@@ -318,6 +336,8 @@ async def test_a_conversation_is_taken_over_and_given_back_and_shows_what_comes(
     await anna.page.get_by_text("A person answers · anna-12").wait_for()
     talk.say("tu es là ?")
     await anna.page.locator("ol.history").get_by_text("tu es là ?").wait_for()
+    talk.say("C'est Anna, oui !", author="operator")  # until a person has answered the question, it waits for one
+    await anna.page.locator("ol.history").get_by_text("C'est Anna, oui !").wait_for()
     await anna.page.get_by_role("button", name="Give back to the AI").click()
 
     await anna.page.get_by_text("The AI answers", exact=True).wait_for()
@@ -368,7 +388,7 @@ async def test_the_help_opens_with_a_question_mark_and_focus_can_be_seen(
     await anna.page.get_by_role("dialog").get_by_text("Hold, or let it run again").wait_for()
     await anna.page.keyboard.press("Escape")
     await anna.page.keyboard.press("j")
-    outline = await anna.row(job).evaluate("row => getComputedStyle(row).outlineStyle")
+    seen = "id => getComputedStyle(document.getElementById(id)).outlineStyle === 'solid'"
+    await anna.page.wait_for_function(seen, arg=job)
 
-    assert outline == "solid"
     wait_until(lambda: talk.job(job)["state"] == "held", 1, "nothing was pressed by it")

@@ -100,6 +100,89 @@ async def test_a_dead_letter_is_run_again_once(database_url: str) -> None:
     assert "it is run again" in second.text
 
 
+LETTER = (
+    "INSERT INTO dead_letters (org_id, source, job_id, code, error, payload) "
+    "VALUES (CAST(:org AS bigint), :source, CAST(:job AS bigint), :code, 'x', CAST(:payload AS jsonb))"
+)
+
+
+async def letters_of_two(gateway: Gateway) -> Visitor:
+    """Of acme a job that can run again and two that cannot, of globex one, of nobody a queue message."""
+    await held(gateway, "salut")
+    await gateway.organization("globex")
+    await gateway.run("UPDATE jobs SET state = 'failed', code = 'AR-520', attention = 'open', ended_at = now()")
+    for org, source, job, code in (
+        (1, "job", 1, "AR-520"),
+        (1, "job", None, "AR-520"),
+        (1, "delivery", None, "AR-560"),
+        (2, "job", None, "AR-520"),
+    ):
+        await gateway.run(LETTER, org=org, source=source, job=job, code=code, payload="{}")
+    ops = await signed_in(gateway, "ops")
+    await ops.get("/dead-letters")
+    return ops
+
+
+def shown(page: str) -> list[str]:
+    return re.findall(r'<article[^>]* id="(dead_\d+)"', page)
+
+
+async def test_dead_letters_are_narrowed_by_code_source_and_organisation(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        ops = await letters_of_two(gateway)
+        asked = (
+            "",
+            "?code=AR-520",
+            "?code=AR-520&organization=acme",
+            "?source=delivery",
+            "?code=nonsense",
+            "?state=purged",
+        )
+        found = [shown((await ops.get(f"/dead-letters{query}")).text) for query in asked]
+        unknown = await ops.get("/dead-letters?organization=nobody")
+
+    everything = ["dead_4", "dead_3", "dead_2", "dead_1"]
+    assert found == [everything, ["dead_4", "dead_2", "dead_1"], ["dead_2", "dead_1"], ["dead_3"], everything, []]
+    assert unknown.status_code == 404
+
+
+async def test_all_that_a_filter_finds_is_tried_again_once_it_was_confirmed(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        ops = await letters_of_two(gateway)
+        wanted = {"verb": "retry", "code": "AR-520", "organization": "acme"}
+        asked = await ops.post("/dead-letters", wanted)
+        untouched = await gateway.run("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+        until = re.findall(r'name="until" value="([^"]+)"', asked.text)[0]
+        await gateway.run(LETTER, org=1, source="job", job=None, code="AR-520", payload="{}")  # nobody has agreed to it
+        done = await ops.post("/dead-letters", {**wanted, "sure": "yes", "until": until})
+        states = await gateway.run("SELECT string_agg(state, ' ' ORDER BY id) FROM dead_letters")
+        job = await gateway.run("SELECT state FROM jobs")
+
+    assert (asked.status_code, "2 dead letters" in asked.text, untouched) == (200, True, 4)
+    assert "1 runs again. 1 came too late or cannot be tried again; it stays." in done.text
+    assert (states, job) == ("retried open open open open", "queued")
+    assert shown(done.text) == ["dead_5", "dead_2"]
+
+
+async def test_dead_letters_are_thrown_away_and_the_log_says_by_whom_and_by_which_filter(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        ops = await letters_of_two(gateway)
+        one = await ops.post("/dead-letters/dead_3/purge?source=delivery")
+        await ops.get("/dead-letters")
+        asked = await ops.post("/dead-letters", {"verb": "purge", "code": "AR-520"})
+        done = await ops.post("/dead-letters", {"verb": "purge", "code": "AR-520", "sure": "yes"})
+        states = await gateway.run("SELECT string_agg(state, ' ' ORDER BY id) FROM dead_letters")
+        log = await gateway.run(
+            "SELECT json_agg(json_build_array(who, subject, facts -> 'filter' ->> 'code') ORDER BY id) "
+            "FROM audit_log WHERE action = 'dead_letter.purged'"
+        )
+
+    assert (one.status_code, one.headers["location"]) == (303, "/console/dead-letters?source=delivery")
+    assert ("3 dead letters" in asked.text, "3 removed." in done.text, states) == (True, True, "purged " * 3 + "purged")
+    assert sorted(subject for _, subject, _ in log) == ["dead_1", "dead_2", "dead_3", "dead_4"]
+    assert {(who, code) for who, subject, code in log if subject != "dead_3"} == {("ops-all", "AR-520")}
+
+
 async def test_parameters_keep_their_bounds_and_whoever_is_second_is_told(database_url: str) -> None:
     async with a_gateway(database_url) as gateway:
         await gateway.organization("acme", {"name": "maya", "instructions": "Maya."})
@@ -117,6 +200,52 @@ async def test_parameters_keep_their_bounds_and_whoever_is_second_is_told(databa
     assert "admin-all has changed this at" in late.text
     assert (spec["agent"]["MaxIterations"], spec["agent"]["Enable"], spec["instructions"]) == (7, False, "Maya.")
     assert log["agent"] == {"MaxIterations": [None, 7], "Enable": [None, False]}
+
+
+async def test_a_rule_is_turned_off_and_on_for_the_next_run_and_the_log_says_by_whom(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        await gateway.organization("acme")
+        rule = {"kind": "Rule", "name": "calm", "when": "true", "then": {"inject": "Be calm."}, "priority": 3}
+        await gateway.call("POST", "/v1/apply", {"resources": [rule]}, org="acme")
+        admin = await signed_in(gateway, "admin")
+        page = await admin.get("/rules")
+        found = []
+        for on in ("no", "no", "yes"):
+            answer = await admin.post("/rules/calm/switch", {"on": on})
+            version = await gateway.run("SELECT strategy_version FROM organizations")
+            found.append((answer.status_code, version, await gateway.run("SELECT spec ->> 'enabled' FROM rules")))
+        missing = await admin.post("/rules/nobody/switch", {"on": "no"})
+        kept = await gateway.run("SELECT spec ->> 'priority' FROM rules")
+        log = await gateway.run(
+            "SELECT json_agg(json_build_array(who, subject, facts -> 'enabled') ORDER BY id) FROM audit_log "
+            "WHERE action = 'rule.updated'"
+        )
+
+    assert "Turn off" in page.text
+    assert found == [(303, 2, "false"), (303, 2, "false"), (303, 3, "true")]
+    assert (missing.status_code, kept) == (404, "3")
+    assert log == [["admin-all", "calm", False], ["admin-all", "calm", True]]
+
+
+async def test_a_media_is_withdrawn_and_brought_back(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        await gateway.organization("acme")
+        media = {"kind": "MediaItem", "name": "hut", "persona": "maya", "type": "photo", "url": "https://cdn.example/a"}
+        await gateway.call("POST", "/v1/apply", {"resources": [media]}, org="acme")
+        anna = await signed_in(gateway, "operator", "acme", "anna")
+        before = (await anna.get("/personas/maya")).text
+        away = await anna.post("/personas/maya/media", {"media": "hut", "on": "no"})
+        gone = await gateway.run("SELECT deleted_at IS NOT NULL FROM media_items")
+        page = (await anna.get("/personas/maya")).text
+        await anna.post("/personas/maya/media", {"media": "hut", "on": "yes"})
+        there = await gateway.run("SELECT deleted_at IS NULL FROM media_items")
+        unknown = await anna.post("/personas/maya/media", {"media": "nothing", "on": "no"})
+        log = await gateway.run("SELECT string_agg(who || ' ' || action, ', ' ORDER BY id) FROM audit_log "
+                                "WHERE subject = 'hut' AND action <> 'media.created'")  # fmt: skip
+
+    assert (away.status_code, gone, there, unknown.status_code) == (303, True, True, 404)
+    assert ("Withdrawn" in before, "Withdrawn" in page, "Bring back: hut" in page) == (False, True, True)
+    assert log == "anna media.withdrawn, anna media.brought_back"
 
 
 async def test_a_disabled_webhook_stays_so_when_a_parameter_is_changed(database_url: str) -> None:
@@ -168,6 +297,30 @@ async def test_a_stream_tells_what_changed_and_ends_with_the_session(database_ur
 
     assert (told.jobs, counts and counts.window) == ({job}, 1)
     assert not stranger.bell.is_set()
+
+
+async def test_what_happened_while_a_page_was_on_its_way_is_told_to_it(database_url: str) -> None:
+    async with a_gateway(database_url, REPLIQUE_CONSOLE__LOOK_SECONDS="0.1") as gateway:
+        _, job = await anna_and_a_held_reply(gateway, "salut")
+        hub: Hub = gateway.app.state.hub
+        org = await gateway.run("SELECT id FROM organizations")
+        with hub.listening(org) as first:  # nobody looked when it happened
+            await asyncio.wait_for(first.bell.wait(), 5)
+            with hub.listening(org) as second, hub.listening(org + 1) as stranger:
+                told = [listener.take()[0].jobs for listener in (first, second, stranger)]
+        await long_ago(gateway)
+        with hub.listening(org) as third:
+            await asyncio.sleep(0.5)
+            late = third.take()[0].jobs
+
+    assert (told, late) == ([{job}, {job}, set()], set())
+
+
+async def long_ago(gateway: Gateway) -> None:
+    """All that has happened to jobs. The table is only ever added to, but by whoever says so."""
+    async with gateway.parts.counter._db.transaction() as connection:
+        await connection.exec_driver_sql("SET LOCAL replique.erasing = 'on'")
+        await connection.exec_driver_sql("UPDATE job_events SET at = at - interval '1 h'")
 
 
 async def test_a_row_that_is_committed_late_is_not_missed(database_url: str) -> None:

@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from schemas.costs import CostGroup
+from schemas.ids import OrgId
 from tests.builders_face import Gateway, a_gateway
 
 PLAN = {"REPLIQUE_PLANS__PRO_REPLIES": "4", "REPLIQUE_PLANS__PRO_PRICE": "10", "REPLIQUE_FX__EUR_PER_USD": "0.8"}
@@ -128,6 +131,23 @@ async def test_one_organisation_in_its_own_currency_and_days(database_url: str) 
         "org": "acme", "plan": "pro", "used": 0, "limit": 4, "price": "10", "currency": "EUR",
         "spent_usd": plan["spent_usd"], "margin": round(float(1 - Decimal(plan["spent_usd"]) * 8 / 100), 4),
     }  # fmt: skip
+
+
+async def test_the_consoles_page_sums_up_the_same_calls(database_url: str) -> None:
+    async with a_till(database_url) as gateway:
+        await call(gateway, 8, org_id=99, conversation_id=None, cost_usd="2", currency="USD", per_usd="1")
+        for org in (None, OrgId(1)):
+            shown = await gateway.parts.costs.daily(org, 30, "Europe/Paris")
+            told = await gateway.parts.costs.sums(org, CostGroup.MODEL, datetime.now(UTC) - timedelta(days=1), None, 50)
+            for line in told.items:
+                same = [row for row in shown if row.model == line.key]
+                assert (line.calls, Decimal(line.cost_usd), line.cache_read, line.unpriced_calls) == (
+                    sum(row.calls for row in same),
+                    sum(row.usd for row in same),
+                    sum(row.cache_read for row in same),
+                    sum(row.unpriced for row in same),
+                )
+            assert told.total.calls == sum(row.calls for row in shown)
 
 
 async def test_what_is_over_the_limit_is_counted_and_nonsense_is_refused(database_url: str) -> None:

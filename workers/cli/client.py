@@ -114,8 +114,8 @@ class Gateway:
     def make_key(self, role: str, name: str | None) -> dict[str, Any]:
         return self._call("POST", "/v1/keys", {"role": role} | ({"name": name} if name else {}))
 
-    def keys(self, cursor: str | None = None) -> dict[str, Any]:
-        return self._call("GET", "/v1/keys", query={"cursor": cursor} if cursor else None)
+    def keys(self, **page: str | int | None) -> dict[str, Any]:
+        return self._call("GET", "/v1/keys", query=_query(page))
 
     def revoke_key(self, reference: str) -> dict[str, Any]:
         return self._call("DELETE", f"/v1/keys/{_segment(reference)}")
@@ -123,8 +123,8 @@ class Gateway:
     def add_user(self, wanted: dict[str, Any]) -> dict[str, Any]:
         return self._call("POST", "/v1/users", wanted)
 
-    def users(self) -> dict[str, Any]:
-        return self._call("GET", "/v1/users")
+    def users(self, **page: str | int | None) -> dict[str, Any]:
+        return self._call("GET", "/v1/users", query=_query(page))
 
     def link_user(self, reference: str) -> dict[str, Any]:
         return self._call("POST", f"/v1/users/{_segment(reference)}/link")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workers.cli.options import Json, Org, gateway
+from workers.cli.options import Cursor, Json, Limit, Org, gateway
 
 app = typer.Typer(no_args_is_help=True, help="Who may call the gateway: create, list, revoke.")
 COLUMNS = ("id", "role", "organization", "name", "created_at", "revoked_at")
@@ -32,17 +32,19 @@ def create(
 
 
 @app.command("list")
-def list_keys(org: Org = None, as_json: Json = False) -> None:
+def list_keys(limit: Limit = 50, cursor: Cursor = None, org: Org = None, as_json: Json = False) -> None:
     """Who has a key; never the keys themselves."""
     from workers.cli.terminal import Terminal
 
     with gateway(org) as at:
-        page = at.keys()
+        page = at.keys(limit=limit, cursor=cursor)
     terminal = Terminal()
     if as_json:
-        terminal.json(page)
-    else:
-        terminal.table(COLUMNS, [[key.get(column) for column in COLUMNS] for key in page["items"]])
+        return terminal.json(page)
+    terminal.table(COLUMNS, [[key.get(column) for column in COLUMNS] for key in page["items"]])
+    if page.get("next") and terminal.console:
+        terminal.say(f"more with --cursor {page['next']}", "dim")
+    return None
 
 
 @app.command()

@@ -11,6 +11,8 @@ Org = Annotated[
     str | None,
     typer.Option("--org", help="The organisation (REPLIQUE_ORG); default: the only one.", metavar="NAME"),
 ]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=200)]
+Cursor = Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")]
 Json = Annotated[bool, typer.Option("--json", help="The gateway's answer as JSON.")]
 
 

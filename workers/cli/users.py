@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workers.cli.options import Json, Org, gateway
+from workers.cli.options import Cursor, Json, Limit, Org, gateway
 
 if TYPE_CHECKING:
     from workers.cli.terminal import Terminal
@@ -42,17 +42,19 @@ def link(user: User, org: Org = None, as_json: Json = False) -> None:
 
 
 @app.command("list")
-def list_users(org: Org = None, as_json: Json = False) -> None:
-    """Who may sign in."""
+def list_users(limit: Limit = 50, cursor: Cursor = None, org: Org = None, as_json: Json = False) -> None:
+    """Who may sign in, the newest first."""
     from workers.cli.terminal import Terminal
 
     with gateway(org) as at:
-        page = at.users()
+        page = at.users(limit=limit, cursor=cursor)
     terminal = Terminal()
     if as_json:
-        terminal.json(page)
-    else:
-        terminal.table(COLUMNS, [[user.get(column) for column in COLUMNS] for user in page["items"]])
+        return terminal.json(page)
+    terminal.table(COLUMNS, [[user.get(column) for column in COLUMNS] for user in page["items"]])
+    if page.get("next") and terminal.console:
+        terminal.say(f"more with --cursor {page['next']}", "dim")
+    return None
 
 
 @app.command()

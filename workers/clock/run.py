@@ -16,6 +16,7 @@ from workers.adapters.postgres.paces import Paces
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.totals import Totals
 from workers.adapters.postgres.transitions import Transitions
+from workers.adapters.postgres.unheard import Unheard
 from workers.adapters.redis.board import RedisBoard
 from workers.adapters.redis.courier import RedisCourier
 from workers.clock.look import Look, Seen
@@ -37,6 +38,8 @@ BREATH_SECONDS = 0.02
 """Between two batches: whoever waits for what the first had locked comes in between."""
 PACE_SECONDS = 60.0
 """How fast contacts write is counted this often, of each persona once an hour."""
+UNHEARD_SECONDS = 60.0
+"""Calls that were cut off are looked for this often: they are a quarter of an hour old before they count as such."""
 INSTANCE = "clock"
 """It leases nothing."""
 
@@ -70,6 +73,7 @@ async def keep_looking(settings: Settings, stop: asyncio.Event) -> None:
             tasks.create_task(_sweep_again_and_again(sweeper, stop))
             tasks.create_task(_again_and_again(Totals(database).fold, FOLD_SECONDS, stop))
             tasks.create_task(_again_and_again(Paces(database).count, PACE_SECONDS, stop))
+            tasks.create_task(_again_and_again(Unheard(database).settle, UNHEARD_SECONDS, stop))
 
 
 async def _look_again_and_again(look: Look, pace: Pace, stop: asyncio.Event) -> None:

@@ -13,6 +13,7 @@ from workers.adapters.postgres.parameters import Parameters
 from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.sessions import Sessions
+from workers.adapters.postgres.switches import Switches
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.users import Users
 from workers.adapters.postgres.views.changes import Changes
@@ -26,7 +27,6 @@ from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
 from workers.adapters.postgres.views.provisioned import Provisioned
-from workers.adapters.postgres.views.spending import Spending
 from workers.gateway.auth import Guard
 from workers.gateway.second_chance import SecondChance
 
@@ -48,8 +48,8 @@ class ConsoleParts:
 
     desk: Desk
     provisioned: Provisioned
-    spending: Spending
     parameters: Parameters
+    switches: Switches
     changes: Changes
     playground: "Playground"
 

@@ -2,19 +2,20 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.autoreply.pipeline import ReplyPipeline
 from pipelines.ports import ChatModel, Clock, Embedder
 from schemas.decisions import Decision
-from schemas.errors import AppError, Code
+from schemas.errors import AppError, Code, Unavailable
 from schemas.ids import OrgId
 from schemas.settings import Settings, SettingsRefused
 from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.memory import StoredMemory
-from workers.adapters.postgres.playing import Playing, Said
+from workers.adapters.postgres.playing import PlayedRun, Playing, Said
 from workers.adapters.postgres.shop import StoredShop
 
 AT_ONCE = 2
@@ -31,6 +32,12 @@ class NoModelHere(AppError):
 class Played:
     decision: Decision
     trace: Sequence[dict[str, Any]]
+
+
+async def _left(run: PlayedRun) -> None:
+    """Also while the gateway stops. Where the database is what failed, the clock finds it later."""
+    with suppress(Unavailable):
+        await asyncio.shield(run.cut_off())
 
 
 @dataclass(slots=True)
@@ -51,8 +58,12 @@ class Playground:
         run = self.playing.run(case, who)
         async with self._turn:
             await self.playing.begin(run)
-            decision = await replies.run(case, run.resume, run.keep)
-            await run.end(getattr(decision, "call", None))
+            try:
+                decision = await replies.run(case, run.resume, run.keep)
+                await run.end(getattr(decision, "call", None))
+            except BaseException:
+                await _left(run)
+                raise
         items = [*(item for step in run.steps for item in step.trace), *getattr(decision, "trace", ())]
         return Played(decision, [item.shown() for item in items])
 

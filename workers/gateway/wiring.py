@@ -24,6 +24,7 @@ from workers.adapters.postgres.provision import Provision
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.sessions import Sessions
+from workers.adapters.postgres.switches import Switches
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.postgres.users import Users
 from workers.adapters.postgres.views.changes import Changes
@@ -39,7 +40,6 @@ from workers.adapters.postgres.views.jobs import Jobs
 from workers.adapters.postgres.views.payments import Payments
 from workers.adapters.postgres.views.provisioned import Provisioned
 from workers.adapters.postgres.views.snapshot import Snapshots
-from workers.adapters.postgres.views.spending import Spending
 from workers.adapters.redis.breaker import BreakerStates
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
@@ -155,8 +155,8 @@ def _console(
     return ConsoleParts(
         desk=Desk(snapshots, files.signer, settings.simulator),
         provisioned=Provisioned(snapshots),
-        spending=Spending(snapshots),
         parameters=Parameters(database),
+        switches=Switches(database),
         changes=Changes(database, clock.monotonic),
         playground=Playground(settings, database, clock, embedder, playing),
     )

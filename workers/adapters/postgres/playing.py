@@ -67,13 +67,19 @@ class Playing(InTransactions):
                 await ledger.pay_for(tx, _owner(run), call)
             await ledger.forget(tx, run.resume)
 
+    async def cut_off(self, run: "PlayedRun") -> None:
+        """What was in flight was not heard, and may have been paid for."""
+        async with self._transaction() as tx:
+            await ledger.give_up_hope(tx, run.resume.run)
+
     async def begin(self, run: "PlayedRun") -> None:
         async with self._transaction() as tx:
             await note(tx, run.case.organization.id, run.who, "playground.asked", run.case.persona.name)
 
 
 class PlayedRun:
-    """Its calls are in the ledger without a job. What was reserved and not asked is given back at the end."""
+    """Its calls are in the ledger without a job. What was reserved and not asked is given back at the end; what a cut
+    left in flight counts as paid for. Of a gateway that died the clock says so."""
 
     def __init__(self, playing: Playing, case: Case, who: str) -> None:
         self._playing = playing
@@ -90,6 +96,9 @@ class PlayedRun:
 
     async def end(self, call: SettledCall | None) -> None:
         await self._playing.finish(self, call)
+
+    async def cut_off(self) -> None:
+        await self._playing.cut_off(self)
 
 
 def _owner(run: PlayedRun) -> ledger.Owner:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from schemas.access import Role
-from workers.adapters.postgres.views.spending import Spent
+from workers.adapters.postgres.views.costs import Spent
 from workers.gateway.console.plots import Plot, shares, stacked
 from workers.gateway.console.visits import Visit, open_to
 
@@ -37,7 +37,7 @@ class Sum:
         self.usd += row.usd
         self.eur += row.eur
         self.read += row.cache_read
-        self.sent += row.input + row.cache_read + row.cache_write
+        self.sent += row.input + row.cache_read + row.cache_write_5m + row.cache_write_1h
         self.output += row.output
         self.discarded += row.discarded
         self.unpriced += row.unpriced
@@ -53,7 +53,7 @@ async def costs(visit: Visit) -> Response:
     wanted = visit.request.query_params.get("days", "30")
     days = int(wanted) if wanted in map(str, _DAYS) else 30
     session = visit.session
-    spent = await visit.parts.console.spending.of(session.org, days, session.timezone)
+    spent = await visit.parts.costs.daily(session.org, days, session.timezone)
     models = _sums(spent, "model")
     for shade, model in enumerate(models):
         model.shade = shade

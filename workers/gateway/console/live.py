@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from schemas.errors import Unavailable
 from schemas.ids import OrgId
 from schemas.users import Session
 from workers.adapters.postgres.sessions import Sessions
-from workers.adapters.postgres.views.changes import Changed, Changes
+from workers.adapters.postgres.views.changes import RECENT_SECONDS, Changed, Changes
 from workers.adapters.postgres.views.desk import Counts, Desk
 from workers.gateway.console.render import HEADERS
 from workers.gateway.console.visits import READS, Visit, cookie_name, open_to
@@ -56,12 +57,17 @@ class Hub:
         self._desk = desk
         self._seconds = look_seconds
         self._listeners: set[Listener] = set()
+        self._recent: deque[tuple[float, OrgId, Changed]] = deque()
         self._looking: asyncio.Task[None] | None = None
         self.closed = asyncio.Event()
 
     @contextmanager
     def listening(self, org: OrgId | None) -> Iterator[Listener]:
+        """Also told: what happened while its page was on its way, which shows how things stood before."""
         listener = Listener(org)
+        for _, other, changed in self._recent:
+            if org in (other, None):
+                listener.tell(changed, None)
         self._listeners.add(listener)
         if self._looking is None:
             self._changes.forget()
@@ -73,6 +79,7 @@ class Hub:
             if not self._listeners and self._looking is not None:
                 self._looking.cancel()
                 self._looking = None
+                self._recent.clear()
 
     def close(self) -> None:
         """Ends every stream: the gateway stops."""
@@ -93,7 +100,11 @@ class Hub:
             await asyncio.sleep(self._seconds)
 
     async def _tell(self) -> None:
+        now = asyncio.get_running_loop().time()
+        while self._recent and self._recent[0][0] < now - RECENT_SECONDS:
+            self._recent.popleft()
         for org, changed in (await self._changes.since()).items():
+            self._recent.append((now, org, changed))
             listeners = [listener for listener in self._listeners if listener.org in (org, None)]
             if not listeners:
                 continue

@@ -27,7 +27,7 @@ def sentence(error: AppError, words: Words, timezone: str) -> str:
         return words(f"error.{known}")
     if error.code is Code.INVALID:
         return _invalid(error, words)
-    return words("error.other", sentence=error.sentence)
+    return words("error.other", sentence=words.said(error.sentence))
 
 
 def _late(error: TooLate, words: Words, clock: Clock) -> str:
@@ -41,7 +41,7 @@ def _late(error: TooLate, words: Words, clock: Clock) -> str:
         told = words("late.by_at", state=state, who=who, at=clock.time(error.at))
     more = [told]
     if (reason := error.facts.get("reason")) is not None:
-        more.append(words.or_token("late.reason", str(reason)))
+        more.append(words("late.because", why=words.said(str(reason))))
     if (newer := error.facts.get("newer_job")) is not None:
         more.append(words("late.newer", job=newer))
     more.append(words("late.next"))
@@ -50,8 +50,8 @@ def _late(error: TooLate, words: Words, clock: Clock) -> str:
 
 def _invalid(error: AppError, words: Words) -> str:
     errors: Any = error.facts.get("errors") or []
-    told = "; ".join(f"{item['field']}: {item['message']}" for item in errors)
-    return words("error.invalid", told=told or error.sentence)
+    told = "; ".join(f"{item['field']}: {words.said(item['message'])}" for item in errors)
+    return words("error.invalid", told=told or words.said(error.sentence))
 
 
 def refused(request: Request, error: AppError) -> Response:

@@ -1,12 +1,13 @@
 """Templates to HTML: everything that is filled in is escaped, and every page forbids what it does not need."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -39,6 +40,7 @@ def environment() -> Environment:
     made.filters["own_path"] = own_path
     made.filters["initial"] = lambda name: (str(name).strip() or "?")[0].upper()
     made.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    made.globals["query_with"] = query_with
     made.globals["version"] = static_version()
     return made
 
@@ -92,10 +94,15 @@ def own_path(url: str) -> str:
     return f"{parts.path}?{parts.query}" if parts.path.startswith("/v1/files/") else url
 
 
+def query_with(fields: Mapping[str, str], **more: str) -> str:
+    """What an address says after its question mark, with some of it changed."""
+    return urlencode({**fields, **more})
+
+
 @cache
 def static_version() -> str:
     """Changes with what is served: browsers may keep the files for as long as they like."""
     whole = sha256()
-    for name in ("console.css", "console.js", "htmx.min.js"):
+    for name in ("console.css", "console.js", "live.js", "htmx.min.js"):
         whole.update((files("workers.gateway.console") / "static" / name).read_bytes())
     return whole.hexdigest()[:12]

@@ -13,7 +13,7 @@ from schemas.access import Role
 from schemas.dry_run import DryRunIn
 from schemas.errors import AppError, Invalid
 from workers.gateway.console.refusals import told_in_place
-from workers.gateway.console.visits import Visit, open_to
+from workers.gateway.console.visits import HOME, Visit, open_to
 
 _DRAFT = 'when: message.text.contains("?")\nthen:\n  inject: …\n'
 
@@ -35,6 +35,16 @@ async def try_rule(visit: Visit) -> Response:
     except AppError as error:
         return await _page(visit, form, None, told_in_place(visit, error), error.http_status)
     return await _page(visit, form, found, None, 200)
+
+
+@open_to()
+async def switch(visit: Visit) -> Response:
+    """On or off, from the next run on. The rest of a rule is its file's."""
+    try:
+        await visit.parts.console.switches.rule(visit.org, visit.name("name"), visit.form.get("on") == "yes", visit.who)
+    except AppError as error:
+        return await _page(visit, {}, None, told_in_place(visit, error), error.http_status)
+    return visit.back(f"{HOME}/rules")
 
 
 def _wanted(form: dict[str, str]) -> DryRunIn:
@@ -78,4 +88,5 @@ async def _page(visit: Visit, form: dict[str, str], found: object, told: str | N
 ROUTES = [
     Route("/rules", rules, methods=["GET"]),
     Route("/rules/dry-run", try_rule, methods=["POST"]),
+    Route("/rules/{name}/switch", switch, methods=["POST"]),
 ]

@@ -12,6 +12,9 @@ from workers.adapters.postgres.database import Database
 SETTLED_SECONDS = 15.0
 """Ids are given before the commit: a row may appear below one that was seen already, for as long as this."""
 
+RECENT_SECONDS = 15.0
+"""Between the making of a page and its first question what is new, as long as this may pass."""
+
 _MOST = 5000
 _SINCE = text(f"""
 (SELECT 'event' AS source, id, org_id, job_id, conversation_id, NULL AS name
@@ -21,9 +24,18 @@ UNION ALL
 UNION ALL
 (SELECT 'audit', id, org_id, NULL, NULL, subject FROM audit_log WHERE id > :audit ORDER BY id LIMIT {_MOST})
 """)
+
+
+def _floor(table: str, at: str) -> str:
+    """What is above it is recent, or the newest few hundred."""
+    newest = f"(SELECT id, {at} AS at FROM {table} ORDER BY id DESC LIMIT 500) AS n"
+    recent = f"(SELECT min(id) - 1 FROM {newest} WHERE n.at > clock_timestamp() - make_interval(secs => :recent))"
+    return f"coalesce({recent}, (SELECT max(id) FROM {table}), 0)"
+
+
 _NEWEST = text(
-    "SELECT (SELECT coalesce(max(id), 0) FROM job_events) AS event, "
-    "(SELECT coalesce(max(id), 0) FROM messages) AS message, (SELECT coalesce(max(id), 0) FROM audit_log) AS audit"
+    f"SELECT {_floor('job_events', 'at')} AS event, {_floor('messages', 'created_at')} AS message, "
+    f"{_floor('audit_log', 'at')} AS audit"
 )
 
 
@@ -73,15 +85,14 @@ class Changes:
         self._sources: dict[str, _Source] | None = None
 
     def forget(self) -> None:
-        """Begin at the newest again."""
+        """Begin anew."""
         self._sources = None
 
     async def since(self) -> dict[OrgId, Changed]:
-        """What was committed since the last call, by organisation; nothing the first time. One statement. Raises
-        `Unavailable`."""
+        """What was committed since the last call, by organisation; the first time, what is no older than a page that
+        has just been made. Raises `Unavailable`."""
         if self._sources is None:
             self._sources = await self._begin()
-            return {}
         bound = {source: place.floor for source, place in self._sources.items()}
         async with self._db.statement() as connection:
             rows = (await connection.execute(_SINCE, bound)).all()
@@ -102,5 +113,5 @@ class Changes:
 
     async def _begin(self) -> dict[str, _Source]:
         async with self._db.statement() as connection:
-            row = (await connection.execute(_NEWEST)).one()
+            row = (await connection.execute(_NEWEST, {"recent": RECENT_SECONDS})).one()
         return {name: _Source(floor=getattr(row, name)) for name in ("event", "message", "audit")}

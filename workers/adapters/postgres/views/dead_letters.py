@@ -41,6 +41,9 @@ class LetterFilter:
     def in_state(self, state: str) -> "LetterFilter":
         return replace(self, state=state)
 
+    def seen_before(self, until: datetime) -> "LetterFilter":
+        return replace(self, until=until)
+
     def asked(self) -> dict[str, str]:
         """What was asked for, as words: for the audit log. Empty: everything that is open."""
         named = {
@@ -91,6 +94,12 @@ class DeadLetters:
             ids = list(await connection.scalars(*_ids(org, wanted, cursor, limit + 1)))
         following = reference("dead", ids[limit - 1]) if len(ids) > limit else None
         return [DeadLetterId(number) for number in ids[:limit]], following
+
+    async def count(self, org: OrgId | None, wanted: LetterFilter, most: int) -> int:
+        """How many there are; `most` at the most."""
+        statement, values = _ids(org, wanted, None, most)
+        async with self._snapshots.open() as connection:
+            return len((await connection.scalars(statement, values)).all())
 
     async def one(self, org: OrgId | None, letter: DeadLetterId) -> DeadLetterOut:
         """With the story of the job's runs, without what was said in them. Raises `NotFound`."""

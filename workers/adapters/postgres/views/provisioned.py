@@ -21,13 +21,13 @@ _RULES = text(
     "SELECT name, spec, 0 AS version, updated_at FROM rules WHERE org_id = :org "
     "ORDER BY (spec ->> 'priority')::int DESC NULLS LAST, name"
 )
-_MEDIA = text(
+_SHOWN = (
     "SELECT m.name, m.type, m.url, m.price, m.currency, m.description, m.tags, m.consent IS NOT NULL AS consented, "
     "a.name AS album FROM media_items m LEFT JOIN albums a ON a.id = m.album_id WHERE m.org_id = :org "
     "AND m.persona_id = (SELECT id FROM personas WHERE org_id = :org AND name = :persona) "
-    "AND m.deleted_at IS NULL AND m.name > :after "
-    "ORDER BY m.name LIMIT :limit"
 )
+_MEDIA = text(_SHOWN + "AND m.deleted_at IS NULL AND m.name > :after ORDER BY m.name LIMIT :limit")
+_WITHDRAWN = text(_SHOWN + "AND m.deleted_at IS NOT NULL ORDER BY m.deleted_at DESC LIMIT :limit")
 _AUDIT = text(
     "SELECT at, who, action, subject, facts FROM audit_log WHERE org_id = :org "
     "AND action IN ('organization.updated', 'persona.updated') AND subject = :subject ORDER BY id DESC LIMIT 12"
@@ -86,6 +86,12 @@ class Provisioned:
         async with self._snapshots.open() as connection:
             bound = {"org": org, "persona": persona, "after": after, "limit": limit}
             rows = await connection.execute(_MEDIA, bound)
+            return [Media(**row._mapping) for row in rows]
+
+    async def withdrawn(self, org: OrgId, persona: str, limit: int) -> list[Media]:
+        """What was withdrawn, the newest first."""
+        async with self._snapshots.open() as connection:
+            rows = await connection.execute(_WITHDRAWN, {"org": org, "persona": persona, "limit": limit})
             return [Media(**row._mapping) for row in rows]
 
     async def changes(self, org: OrgId, subject: str) -> list[Any]:

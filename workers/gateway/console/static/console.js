@@ -41,7 +41,7 @@
     if (!list || !jobs.length) return;
     const wanted = jobs.filter((job) => {
       const row = document.getElementById(job);
-      const busy = row && (editing(row) || row.classList.contains("htmx-request"));
+      const busy = row && (editing(row) || row.getAttribute("aria-busy") === "true");
       if (busy) late.add(job);
       return !busy && !(row && row.classList.contains("late"));
     });
@@ -60,6 +60,13 @@
     const key = inside && document.activeElement.dataset.key;
     const told = old.querySelector(":scope > .told[role=alert]");
     if (told) row.querySelector("header")?.after(told);  // what its operator was told stays until they act
+    const menus = all("details", row);
+    all("details", old).forEach((menu, n) => {  // a menu that they have opened stays so, with what they wrote in it
+      if (!menu.open || !menus[n]) return;
+      menus[n].open = true;
+      const fields = all("input, textarea", menus[n]);
+      all("input, textarea", menu).forEach((field, m) => { if (fields[m]) fields[m].value = field.value; });
+    });
     old.replaceWith(row);
     if (inside) (key && row.querySelector(`[data-key="${key}"]`) || row).focus({ preventScroll: true });
   };
@@ -73,7 +80,7 @@
   const refreshPart = (part) => {
     const state = parts.get(part) || { busy: false, again: false };
     parts.set(part, state);
-    if (editing(part) || part.querySelector("[data-told], form.htmx-request, details[open] form, textarea:focus, input:focus, details.again[open]")) return;
+    if (editing(part) || part.querySelector("[data-told], [aria-busy=true], details[open] form, textarea:focus, input:focus, details.again[open]")) return;
     if (state.busy) { state.again = true; return; }
     state.busy = true;
     const playing = all("audio", part).some((sound) => !sound.paused);
@@ -104,33 +111,56 @@
     }
   };
 
-  let stream = null, wasLost = false;
-  const listen = () => {
-    if (stream || !body.dataset.live || document.hidden) return;
-    stream = new EventSource(body.dataset.live);
-    stream.onopen = () => {
-      body.classList.add("is-live");
-      body.classList.remove("is-lost");
-      if (wasLost) everything();
-      wasLost = false;
-    };
+  // One stream for all pages of this browser, which has few connections to give: a worker that they share holds it.
+  // Where there is none, a page holds its own. A page that nobody can see listens to neither.
+  let line = null, port = null, wasLost = false;
+  const opened = () => {
+    body.classList.add("is-live");
+    body.classList.remove("is-lost");
+    if (wasLost) everything();
+    wasLost = false;
+  };
+  const lost = () => {
+    body.classList.remove("is-live");
+    body.classList.add("is-lost");
+    wasLost = true;
+  };
+  const shared = () => {
+    if (!port) {
+      const worker = new SharedWorker(body.dataset.worker, body.dataset.line);
+      worker.onerror = () => { port = null; line = own(); };
+      port = worker.port;
+      port.onmessage = ({ data }) => { if (data.told) heard(data.told); else if (data.open) opened(); else lost(); };
+    }
+    const joined = port;
+    joined.postMessage({ listen: new URL(body.dataset.live, location.href).href });
+    return { close: () => joined.postMessage({}) };
+  };
+  const own = () => {
+    const stream = new EventSource(body.dataset.live);
+    stream.onopen = opened;
     stream.onmessage = (event) => heard(JSON.parse(event.data));
     stream.onerror = () => {
-      body.classList.remove("is-live");
-      body.classList.add("is-lost");
-      wasLost = true;
-      if (stream && stream.readyState === EventSource.CLOSED) { stream = null; setTimeout(listen, 3000); }
+      lost();
+      if (stream.readyState === EventSource.CLOSED && line) { line = null; setTimeout(listen, 3000); }
     };
+    return stream;
   };
+  const listen = () => {
+    if (line || !body.dataset.live || document.hidden) return;
+    line = window.SharedWorker ? shared() : own();
+  };
+  const deafen = () => { line?.close(); line = null; };
   const everything = () => {
     const list = document.querySelector("[data-rows]");
     if (list) { location.reload(); return; }
     for (const part of all("[data-part]")) refreshPart(part);
   };
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) { stream?.close(); stream = null; wasLost = true; } else { listen(); }
+    if (document.hidden) { deafen(); wasLost = true; } else { listen(); }
   });
-  addEventListener("pagehide", () => { stream?.close(); stream = null; });
+  addEventListener("pagehide", () => { deafen(); wasLost = true; });
+  addEventListener("pageshow", listen);
 
   // ---- keys: j and k walk the rows, the others press what the row offers
   const rows = () => all("[data-row]");
@@ -169,7 +199,15 @@
     const [fresh] = parsed(await get(`/console/window/rows?ids=${row.dataset.job}`));
     if (fresh) { row.replaceWith(fresh); window.htmx && htmx.process(fresh); fresh.focus({ preventScroll: true }); tick(); } else { row.remove(); }
   };
-  document.addEventListener("submit", (event) => event.target.closest("[data-busy]")?.classList.add("busy"));
+
+  // ---- work in hand is shown where it was asked for, at once; it is gone with its answer
+  const workplace = (from) => from.closest("[data-row]") || from.closest("form, [data-part]") || from;
+  const working = (place, on) => { if (on) place.setAttribute("aria-busy", "true"); else place.removeAttribute("aria-busy"); };
+  document.addEventListener("htmx:beforeRequest", (event) => working(workplace(event.detail.elt), true));
+  document.addEventListener("htmx:afterRequest", (event) => working(workplace(event.detail.elt), false));
+  document.addEventListener("submit", (event) => { if (!event.defaultPrevented && event.target.method !== "dialog") working(workplace(event.target), true); });
+  addEventListener("pageshow", (event) => { if (event.persisted) for (const place of all("[aria-busy]")) working(place, false); });
+
   document.addEventListener("animationend", (event) => {
     if (event.animationName === "leave") leave(event.target.closest("[data-gone]"));
   });

@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from workers.gateway.console.words.sentences import said
+
 LANGUAGES = ("en", "fr")
 _SPACE, _THIN = "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}"
 _HERE = Path(__file__).parent
@@ -49,6 +51,21 @@ class Words:
         if token is None:
             return ""
         return self._known.get(f"{group}.{token}", token.replace("_", " "))
+
+    def said(self, sentence: str | None) -> str:
+        """What is said in English elsewhere, in this language; as it was said, where nobody has put it into it."""
+        return said(self.language, sentence or "")
+
+    def why(self, token: str | None) -> str:
+        """The words for why something moved: what happened, or the reason that a run gave."""
+        for group in ("event", "reason", "cause", "flag"):
+            if (found := self._known.get(f"{group}.{token}")) is not None:
+                return found
+        return self.said((token or "").replace("_", " "))
+
+    def note(self, text: str) -> str:
+        """A remark about a reply: tokens and sentences, joined by semicolons."""
+        return "; ".join(self.why(part) if "_" in part else self.said(part) for part in text.split("; "))
 
     def number(self, value: float, digits: int = 0) -> str:
         plain = f"{value:,.{digits}f}"

@@ -4,8 +4,10 @@ import hashlib
 import re
 import string
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import workers.gateway.console as console
 from schemas.errors import CODES
@@ -43,6 +45,18 @@ def test_every_language_says_the_same_things() -> None:
     keys = {language: set(catalogue(language)) for language in LANGUAGES}
 
     assert keys["fr"] == keys["en"]
+
+
+def test_every_sentence_is_a_text_in_its_file() -> None:
+    """Unquoted, `on` and `no` would be read as true and false."""
+
+    def others(tree: Any) -> list[Any]:
+        if isinstance(tree, dict):
+            return [found for branch in tree.values() for found in others(branch)]
+        return [] if isinstance(tree, str) else [tree]
+
+    files = {name: yaml.safe_load((ROOT / "words" / f"{name}.yaml").read_text("utf-8")) for name in LANGUAGES}
+    assert {name: others(tree) for name, tree in files.items()} == {name: [] for name in LANGUAGES}
 
 
 def test_every_language_fills_in_the_same_facts() -> None:
