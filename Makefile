@@ -41,7 +41,7 @@ test-unit: install  ## decisions only, no server
 	$(BIN)/python -m pytest -q tests/unit tests/architecture
 
 test-integration: install  ## against real PostgreSQL and Redis
-	$(BIN)/python -m pytest -q tests/integration tests/contract tests/wire -m 'not slow'
+	$(BIN)/python -m pytest -q tests/integration tests/contract tests/wire tests/fuzz -m 'not slow'
 
 test-races: install  ## the stress of the transitions, ten seeds
 	$(BIN)/python -m pytest -q tests/integration/test_races.py -m 'slow or not slow'

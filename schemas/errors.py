@@ -15,12 +15,14 @@ class Code(StrEnum):
     FORBIDDEN = "AR-403"
     GONE = "AR-404"
     METHOD = "AR-405"
+    SLOW = "AR-408"
     CONFLICT = "AR-409"
     EXPIRED = "AR-410"
     TOO_LARGE = "AR-413"
     MEDIA_TYPE = "AR-415"
     INVALID = "AR-422"
     RATE_LIMITED = "AR-429"
+    HEAD = "AR-431"
     INTERNAL = "AR-500"
     UNAVAILABLE = "AR-503"
     NOTHING_TO_ANSWER = "AR-510"
@@ -78,6 +80,7 @@ CODES: dict[Code, CodeFacts] = {
     Code.FORBIDDEN: CodeFacts("the key's role may not do this"),
     Code.GONE: CodeFacts("not found; for a job: conversation or contact is gone, it ends `silent`", title="not found"),
     Code.METHOD: CodeFacts("the route exists, this method does not"),
+    Code.SLOW: CodeFacts("the request did not arrive in time"),
     Code.CONFLICT: CodeFacts("too late, or it clashes with what is stored; `state`, `by`, `at` say what was found"),
     Code.EXPIRED: CodeFacts("the link to a file has expired"),
     Code.TOO_LARGE: CodeFacts(
@@ -87,6 +90,7 @@ CODES: dict[Code, CodeFacts] = {
     Code.MEDIA_TYPE: CodeFacts("the body's content type is not accepted here"),
     Code.INVALID: CodeFacts("a field is missing, unknown or out of bounds; `errors` names each"),
     Code.RATE_LIMITED: CodeFacts("too many requests; `Retry-After` says when", "by the caller"),
+    Code.HEAD: CodeFacts("the request's address and headers are over 32 KiB, or over 100 headers"),
     Code.INTERNAL: CodeFacts("a fault of ours; it is logged under the request id"),
     Code.UNAVAILABLE: CodeFacts("the database does not answer; `Retry-After` says when", "by the caller"),
     Code.NOTHING_TO_ANSWER: CodeFacts("nothing to answer (all deleted, only whitespace): the job ends `silent`"),
@@ -196,6 +200,14 @@ class TooLate(Conflict):
 
 class TooLarge(AppError):
     code, http_status = Code.TOO_LARGE, 413
+
+
+class TooSlow(AppError):
+    code, http_status = Code.SLOW, 408
+
+
+class HeadTooLarge(AppError):
+    code, http_status = Code.HEAD, 431
 
 
 class UnsupportedMedia(AppError):

@@ -62,6 +62,10 @@ class GatewaySettings(Group):
     document_bytes: int = Field(
         20_971_520, ge=65_536, le=268_435_456, description="The longest request body with an uploaded document."
     )
+    head_seconds: float = Field(15, ge=0.5, le=300, description="How long address and headers of a request may take.")
+    body_seconds: float = Field(
+        30, ge=0.5, le=600, description="How long its body may take; a second more for each 50 KB it may hold."
+    )
     known_key_seconds: float = Field(5, ge=0, le=5, description="How long a key is believed without asking again.")
     trusted_proxies: str = Field(
         "", description="Addresses or networks, comma-separated, whose X-Forwarded-For names the caller. Empty: none."

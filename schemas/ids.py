@@ -26,8 +26,11 @@ SessionId = NewType("SessionId", int)
 CallId = NewType("CallId", str)
 """One HTTP attempt at a model: `run.call.fence`. A claim tries each call once, so the three are unique."""
 
-NAME_PATTERN = r"^[A-Za-z0-9._:@+~-]{1,128}$"
-"""What an upstream id or name may look like."""
+NAME_PATTERN = r"^\.*[A-Za-z0-9_:@+~-][A-Za-z0-9._:@+~-]*$"
+"""What an upstream id or name may look like, up to `NAME_LENGTH` characters. Not dots alone: in a path `..` is the
+folder above, which clients and proxies resolve before anybody here sees it."""
+NAME_LENGTH = 128
+_NAME = re.compile(NAME_PATTERN)
 
 _REFERENCE = re.compile(r"(job|bub|msg|dlv|dead|key|run|pay|era|user)_([1-9][0-9]{0,18})")
 
@@ -43,6 +46,10 @@ def number_of(kind: str, text: str) -> int | None:
     if match is None or match[1] != kind or int(match[2]) >= 2**63:
         return None
     return int(match[2])
+
+
+def is_name(text: str) -> bool:
+    return len(text) <= NAME_LENGTH and _NAME.fullmatch(text) is not None
 
 
 def cursor_pattern(kind: str) -> str:

@@ -29,6 +29,7 @@ from schemas.moments import rfc3339
 from schemas.money import Currency, Money
 from schemas.spec import STRICT, Locale, Name
 from schemas.speech import SpeechFailed, Voice
+from schemas.web import fault_of
 
 Seconds = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False)]
 Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
@@ -219,9 +220,21 @@ def _known_engine(voice: str) -> str:
     return voice
 
 
+class WebhookDocument(Webhook):
+    """Stricter than what is stored: what could never be delivered to is refused when it is named."""
+
+    @field_validator("url", mode="after")
+    @classmethod
+    def _can_be_posted_to(cls, url: AnyHttpUrl) -> AnyHttpUrl:
+        if (fault := fault_of(str(url))) is not None:
+            raise ValueError(fault)
+        return url
+
+
 class OrganizationDocument(OrganizationSpec):
     kind: Literal["Organization"]
     name: Name
+    webhook: WebhookDocument | None = None
 
 
 class DisclosureDocument(Disclosure):

@@ -67,9 +67,9 @@ def silence(seconds: float) -> Answer:
 
 
 @asynccontextmanager
-async def receiving(*script: Answer) -> AsyncIterator[Receiver]:
+async def receiving(*script: Answer, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[Receiver]:
     receiver = Receiver(script=list(script))
-    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, limit=2**20)
+    server = await asyncio.start_server(receiver.serve, host, port, limit=2**20)
     receiver.port = server.sockets[0].getsockname()[1]
     try:
         yield receiver

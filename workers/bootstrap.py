@@ -39,6 +39,7 @@ from schemas.payments import Link, LinkFailed, Offering, Order
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from schemas.summaries import Folding, Summed
+from workers.adapters.channels.guard import Guard
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
@@ -265,7 +266,7 @@ async def build_app(
         courier = RedisCourier(redis_address(settings))
         stack.push_async_callback(courier.close)
         storage = Transitions(database, settings, courier, instance)
-        webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, settings.allow_private_urls)
+        webhooks = WebhookChannel(clock, settings.delivery.timeout_seconds, Guard(settings.allow_private_urls))
         stack.push_async_callback(webhooks.close)
         gate = RedisGate(redis_address(settings), clock, settings.llm.ramp_seconds)
         stack.push_async_callback(gate.close_connection)

@@ -9,7 +9,7 @@ from pipelines.text.language import KNOWN_LANGUAGES, clear_language
 from pipelines.text.limits import LIMITS, Limit, Unit, fits_everywhere
 from pipelines.text.markdown import rendered
 from pipelines.text.split import split
-from pipelines.text.storable import storable, storable_deep
+from pipelines.text.storable import deeper_than, storable, storable_deep
 
 __all__ = [
     "KNOWN_LANGUAGES",
@@ -18,6 +18,7 @@ __all__ = [
     "Unit",
     "clean",
     "clear_language",
+    "deeper_than",
     "fits_everywhere",
     "fold",
     "graphemes",

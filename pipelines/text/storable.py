@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
@@ -26,6 +27,23 @@ def storable_deep(value: Any) -> Any:
     if isinstance(value, dict):
         return value if _all_clean(value) else {storable(key): storable_deep(item) for key, item in value.items()}
     return value
+
+
+def deeper_than(value: Any, most: int) -> bool:
+    """Whether JSON is nested further than so many levels: what walks it later does so by recursion. Level by level
+    here, because the depth is what is in doubt."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [item for parent in level for item in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(parent: Any) -> Iterable[Any]:
+    if isinstance(parent, dict):
+        return parent.values()
+    return parent if isinstance(parent, list) else ()
 
 
 def _all_clean(value: Any) -> bool:

@@ -11,6 +11,7 @@ from schemas.ids import JobId
 from schemas.jobs import AutoReply, DelayedSend, Deliver
 from tests.builders_storage import Storage, a_reply, a_storage, job_of
 from tests.upstream import SECRET, Receiver, running_receiver
+from workers.adapters.channels.guard import Guard
 from workers.adapters.channels.webhook import WebhookChannel
 from workers.adapters.clock import SystemClock
 
@@ -80,7 +81,7 @@ async def test_a_cancelled_reply_is_never_delivered_and_a_refused_cancel_always_
         webhook = {"webhook": {"url": receiver.url, "secret": SECRET}}
         async with (
             a_storage(database_url, organization=webhook) as storage,
-            WebhookChannel(SystemClock(), 5, allow_private=True) as channel,
+            WebhookChannel(SystemClock(), 5, Guard(private=True)) as channel,
         ):
             seen = []
             for first in range(0, rounds, AT_ONCE):

@@ -10,6 +10,7 @@ from standardwebhooks.webhooks import Webhook
 
 from schemas.claims import Accepted, Endpoint, Posted, Refused, Unknown
 from tests.receiver import Answer, raw, receiving, silence, status
+from workers.adapters.channels.guard import Guard
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import MOST_BYTES, WebhookChannel
 from workers.adapters.clock import SystemClock
@@ -19,7 +20,7 @@ BODY = '{"type":"message.send","data":{"text":"salut, ça va ? 🙂"}}'
 
 
 async def post(url: str, seconds: float = 5, webhook_id: str = "msg_1", private: bool = True) -> Posted:
-    async with WebhookChannel(SystemClock(), seconds, allow_private=private) as channel:
+    async with WebhookChannel(SystemClock(), seconds, Guard(private)) as channel:
         return await channel.post(Endpoint(url, SECRET), webhook_id, BODY)
 
 
@@ -46,7 +47,7 @@ async def test_the_receiver_can_verify_what_it_gets() -> None:
 async def test_an_attempt_is_repeated_under_the_same_id_with_a_signature_of_its_own_time() -> None:
     async with (
         receiving(status(503), status(503), status(200)) as receiver,
-        WebhookChannel(SystemClock(), 5, allow_private=True) as channel,
+        WebhookChannel(SystemClock(), 5, Guard(private=True)) as channel,
     ):
         answers = [await channel.post(Endpoint(receiver.url, SECRET), "msg_7", BODY) for _ in range(3)]
 
@@ -63,6 +64,21 @@ async def test_an_attempt_is_repeated_under_the_same_id_with_a_signature_of_its_
         (status(202, '{"id": 42}'), Accepted("42")),
         (status(200, "[1]"), Accepted()),
         (status(200, '{"id": {"a": 1}}'), Accepted()),
+        (status(200, '{"id": "\\ud800p\\u0000-1"}'), Accepted("�p-1")),
+        (status(200, '{"id": "' + "é" * 300 + '"}'), Accepted("é" * 200)),
+        (status(200, '{"id": 1e400}'), Accepted()),
+        (status(200, '{"id": ' + "9" * 4_000 + "}"), Accepted("9" * 200)),
+        (status(200, '{"id": ' + "9" * 5_000 + "}"), Accepted()),
+        (status(200, '{"id": NaN}'), Accepted()),
+        (status(200, "[" * 60_000), Accepted()),
+        (status(200, '{"id": "p-1", "id": "p-2"}'), Accepted("p-2")),
+        (status(429, retry_after="1e400"), Refused("the receiver answered 429", final=False)),
+        (status(429, retry_after="9" * 400), Refused("the receiver answered 429", final=False, retry_after=86_400)),
+        (status(429, retry_after="Mon, 99 Xxx 9999 99:99:99 GMT"), Refused("the receiver answered 429", final=False)),
+        (
+            status(429, retry_after="Fri, 31 Dec 9999 23:59:59 -2359"),
+            Refused("the receiver answered 429", final=False, retry_after=86_400),
+        ),
         (status(200, "x" * (2 * MOST_BYTES)), Accepted()),
         (raw(b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{"), Accepted()),
         (status(302, location="http://127.0.0.1:1/"), Refused("the receiver answered 302", final=True)),
@@ -179,5 +195,5 @@ async def test_a_url_that_cannot_be_meant_is_refused_for_good(url: str) -> None:
 
 
 async def test_without_an_endpoint_the_built_in_inbox_takes_it() -> None:
-    async with WebhookChannel(SystemClock(), 5) as channel:
+    async with WebhookChannel(SystemClock(), 5, Guard(private=False)) as channel:
         assert await WithInbox(channel).post(None, "msg_1", BODY) == Accepted()

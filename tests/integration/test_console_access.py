@@ -343,7 +343,7 @@ async def test_nobody_sees_what_belongs_to_others(database_url: str) -> None:
 
 
 async def test_third_party_text_is_escaped(database_url: str) -> None:
-    evil = "<script>alert(1)</script>\" onmouseover='x' {{ 7*7 }}"
+    evil = "<script>alert(1)</script>\" onmouseover='x' {{ 7919*7907 }}"
     async with a_gateway(database_url) as gateway:
         await gateway.organization("acme")
         body = {"id": "m-1", "conversation": "c-1", "persona": "maya", "author": "contact", "text": evil}
@@ -352,7 +352,7 @@ async def test_third_party_text_is_escaped(database_url: str) -> None:
         shown = await visitor.get("/conversations/c-1")
 
     assert "&lt;script&gt;alert(1)" in shown.text
-    assert ("<script>alert" in shown.text, "49" in shown.text.partition("<main")[2][:2000]) == (False, False)
+    assert ("<script>alert" in shown.text, "62615533" in shown.text) == (False, False)
 
 
 def test_the_pages_of_the_table_are_all_looked_at() -> None:

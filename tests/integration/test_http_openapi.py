@@ -1,7 +1,10 @@
 """The OpenAPI document says what the routes do; that answers keep to it is checked on every call of the other tests."""
 
+import re
+from pathlib import Path
 from typing import Any
 
+from schemas.webhooks import EVENTS
 from tests.builders_face import ROUTES, a_gateway, the_document
 from workers.gateway.auth import need_of
 
@@ -53,3 +56,16 @@ def _references(node: Any) -> list[str]:
         own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
         return own + [found for value in node.values() for found in _references(value)]
     return [found for item in node for found in _references(item)] if isinstance(node, list) else []
+
+
+def test_outgoing_events_are_in_the_document_and_in_the_readme() -> None:
+    webhooks = the_document()["webhooks"]
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    listed = {row[1]: row[2] for row in re.finditer(r"^\| `([a-z]+\.[a-z]+)` \|.*\| (.*) \|$", readme, re.M)}
+
+    assert set(webhooks) == set(EVENTS) == set(listed)
+    for kind, row in listed.items():
+        outside = re.sub(r"\([^)]*\)", "", row)
+        assert re.findall(r"`(\w+)`", outside) == list(EVENTS[kind].model_fields)
+        headers = {parameter["name"] for parameter in webhooks[kind]["post"]["parameters"]}
+        assert headers == {"webhook-id", "webhook-timestamp", "webhook-signature"}

@@ -1,43 +1,17 @@
-"""Files of `replique apply`: YAML of several documents, or JSON.
-
-YAML is read by its 1.2 rules. By the older ones, which the library follows, `country: NO` is false, `21:00` is 1260
-and a date is no text.
-"""
+"""Files of `replique apply`: YAML of several documents, or JSON."""
 
 import json
-import re
 import sys
 from typing import Any
 
 import yaml
 
 from workers.cli.failures import CommandFailed
+from workers.runtime.yaml12 import Loader, YamlRefused, reading
 
 
 class FileRefused(CommandFailed):
     """The file is not what `apply` reads; the gateway was not asked."""
-
-
-class Loader(yaml.SafeLoader):
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  (the library's own name)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A key given twice is a mistake, not an override."""
-        names = [key.value for key, _ in node.value]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"{name} is given twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-for tag, pattern, first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?(0|[1-9][0-9]*)", list("-+0123456789")),
-    ("float", r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
-    ("merge", r"<<", ["<"]),
-):
-    Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), first)
 
 
 def read(path: str) -> list[dict[str, Any]]:
@@ -67,15 +41,14 @@ def parse(text: str, shown: str) -> list[dict[str, Any]]:
 def _loaded(text: str, shown: str) -> list[Any]:
     try:
         return [json.loads(text)]
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     try:
-        return [found for found in yaml.load_all(text, Loader) if found is not None]
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f", line {where.line + 1}" if where else ""
-        problem = getattr(error, "problem", None) or error
-        raise FileRefused(f"{shown}{line}: {problem}") from error
+        with reading():
+            return [found for found in yaml.load_all(text, Loader) if found is not None]
+    except YamlRefused as error:
+        line = f", line {error.mark.line + 1}" if error.mark else ""
+        raise FileRefused(f"{shown}{line}: {error.problem}") from error
 
 
 def _parts(found: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from pipelines.llm.models import UnknownModel, parse_model
 from schemas.llm import Model
 from schemas.scenario import Scenario
 from workers.cli.failures import CommandFailed
-from workers.cli.manifest import Loader
+from workers.runtime.yaml12 import Loader, YamlRefused, reading
 
 
 class ScenarioRefused(CommandFailed):
@@ -29,11 +29,11 @@ def read(path: str) -> tuple[Scenario, Model]:
 
 def parse(text: str, shown: str) -> tuple[Scenario, Model]:
     try:
-        node = yaml.compose(text, Loader)
-        value = yaml.load(text, Loader)  # noqa: S506  (a SafeLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise ScenarioRefused(f"{_at(shown, mark)}: {getattr(error, 'problem', None) or error}") from error
+        with reading():
+            node = yaml.compose(text, Loader)
+            value = yaml.load(text, Loader)  # noqa: S506  (a SafeLoader)
+    except YamlRefused as error:
+        raise ScenarioRefused(f"{_at(shown, error.mark)}: {error.problem}") from error
     if not isinstance(value, dict):
         raise ScenarioRefused(f"{shown}:1:1: a scenario is a mapping with name, model, tokens, …")
     try:

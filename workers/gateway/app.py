@@ -20,6 +20,7 @@ from workers.gateway.openapi import describe
 from workers.gateway.parts import Parts
 from workers.gateway.routes import ROUTERS
 from workers.gateway.routes.documents import UPLOADS
+from workers.gateway.wire import bounded
 from workers.gateway.wiring import open_parts
 from workers.runtime.addresses import database_address
 from workers.runtime.logging import configure
@@ -44,7 +45,9 @@ def create_app(settings: Settings, assemble: Assemble = open_parts) -> FastAPI:
     app.state.simulator = settings.simulator
     console = create_console(settings)
     longer = {UPLOADS: settings.gateway.document_bytes}
-    app.add_middleware(Edge, body_bytes=settings.gateway.body_bytes, longer=longer)
+    app.add_middleware(
+        Edge, body_bytes=settings.gateway.body_bytes, longer=longer, body_seconds=settings.gateway.body_seconds
+    )
     errors.install(app)
     for router in ROUTERS:
         app.include_router(router)
@@ -98,7 +101,7 @@ def serve(settings: Settings, host: str, port: int) -> None:
         host=host,
         port=port,
         loop="uvloop",
-        http="httptools",
+        http=bounded(settings.gateway.head_seconds),
         log_config=None,
         access_log=False,
         server_header=False,

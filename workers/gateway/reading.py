@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from fastapi import Request
 from starlette.exceptions import HTTPException
 
-from pipelines.text import storable_deep
+from pipelines.text import deeper_than, storable_deep
 from schemas.errors import BadRequest, Invalid, UnsupportedMedia
 
 MAX_DEPTH = 64
@@ -61,15 +61,31 @@ def unknown(what: str, names: Iterable[str]) -> Invalid:
 
 
 def parse(body: bytes) -> Any:
-    """Strict JSON in UTF-8: no NaN, no infinite numbers, at most 64 levels deep. NUL characters are dropped and lone
-    surrogates replaced: PostgreSQL and the models' wires refuse both. Raises `BadRequest`."""
+    """Strict JSON in UTF-8: no NaN, no infinite numbers, no name twice in an object, at most 64 levels deep. NUL
+    characters are dropped and lone surrogates replaced: PostgreSQL and the models' wires refuse both. Raises
+    `BadRequest`."""
     try:
-        parsed = json.loads(body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
+        parsed = json.loads(
+            body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_each_once
+        )
+    except _Twice:
+        raise BadRequest("a name stands twice in an object of the body: readers would differ on which counts") from None
     except (ValueError, RecursionError):
         raise BadRequest("the body is not JSON in UTF-8") from None
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(parsed) > MAX_DEPTH:
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and deeper_than(parsed, MAX_DEPTH):
         raise BadRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
     return storable_deep(parsed) if _ESCAPED_TROUBLE.search(body) else parsed
+
+
+class _Twice(Exception):
+    """An object holds a name more than once."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Twice
+    return found
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -81,18 +97,3 @@ def _finite(digits: str) -> float:
     if math.isinf(number):
         raise ValueError(digits)
     return number
-
-
-def _depth(parsed: Any) -> int:
-    """Level by level, not by recursion: the depth is what is in doubt."""
-    depth, level = 0, [parsed]
-    while level:
-        depth += 1
-        level = [item for parent in level for item in _children(parent)]
-    return depth - 1
-
-
-def _children(parent: Any) -> list[Any]:
-    if isinstance(parent, dict):
-        return list(parent.values())
-    return parent if isinstance(parent, list) else []

@@ -1,6 +1,5 @@
 """How every route begins: who calls, is the query known, is the body JSON. Only then FastAPI validates."""
 
-import re
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
@@ -13,12 +12,11 @@ from pydantic import BaseModel, BeforeValidator
 
 from schemas.access import Caller
 from schemas.errors import NotFound
-from schemas.ids import NAME_PATTERN, OrgId, number_of
+from schemas.ids import OrgId, is_name, number_of
 from workers.gateway.auth import ORGANIZATION, Need, need_of
 from workers.gateway.parts import Parts
 from workers.gateway.reading import check_form, check_shape, read_json, unknown
 
-NAME = re.compile(NAME_PATTERN)
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -118,8 +116,8 @@ def answer(model: BaseModel, status: int = 200) -> Response:
 
 def known_name(name: str) -> str:
     """A path's upstream id. What cannot be one does not exist."""
-    if NAME.fullmatch(name) is None:
-        raise NotFound("nothing can be called that: it holds characters that no id has")
+    if not is_name(name):
+        raise NotFound("nothing can be called that: no id looks like it")
     return name
 
 

@@ -28,9 +28,9 @@ class SendPaymentArgs(Args):
 
     media_ids: Annotated[tuple[str, ...], Field(min_length=1, max_length=20), WithJsonSchema(_NAMES)]
     price: Annotated[
-        Decimal | None,
+        # Bounds on the whole would be asked of null too, which has none.
+        Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=4, allow_inf_nan=False)] | None,
         BeforeValidator(_plain),
-        Field(gt=0, max_digits=12, decimal_places=4, allow_inf_nan=False),
         WithJsonSchema({"type": "string", "description": 'For all of them together, e.g. "12.50".'}),
     ] = None
     message: str | None = Field(None, description="What the contact reads beside the link.")

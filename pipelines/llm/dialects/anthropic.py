@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from pipelines.llm.dialects.counts import tokens
 from pipelines.llm.dialects.foreign import readable_by
 from pipelines.llm.dialects.tasks import PLAIN_TASKS
 from pipelines.text import storable, storable_deep
@@ -122,13 +123,13 @@ def _bare(block: Block) -> dict[str, Any]:
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
-    written = int(usage.get("cache_creation_input_tokens") or 0)
+    written = tokens(usage.get("cache_creation_input_tokens"))
     split = usage.get("cache_creation") or {}
-    one_hour = int(split.get("ephemeral_1h_input_tokens") or 0)
+    one_hour = tokens(split.get("ephemeral_1h_input_tokens"))
     return Usage(
-        input=int(usage.get("input_tokens") or 0),
-        cache_read=int(usage.get("cache_read_input_tokens") or 0),
-        cache_write_5m=written - one_hour,
+        input=tokens(usage.get("input_tokens")),
+        cache_read=tokens(usage.get("cache_read_input_tokens")),
+        cache_write_5m=max(written - one_hour, 0),
         cache_write_1h=one_hour,
-        output=int(usage.get("output_tokens") or 0),
+        output=tokens(usage.get("output_tokens")),
     )

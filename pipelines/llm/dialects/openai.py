@@ -9,9 +9,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from pipelines.llm.dialects.counts import tokens
 from pipelines.llm.dialects.foreign import readable_by
 from pipelines.llm.dialects.tasks import PLAIN_TASKS
-from pipelines.text import storable, storable_deep
+from pipelines.text import deeper_than, storable, storable_deep
 from schemas.llm import (
     Block,
     Message,
@@ -30,6 +31,8 @@ from schemas.llm import (
 
 ERROR = "ERROR: "
 """In front of a tool's refusal: this interface has no mark for one."""
+
+MAX_ARGUMENTS_DEPTH = 32
 
 _STOPS = {"tool_calls": Stop.TOOLS, "length": Stop.CUT, "content_filter": Stop.REFUSED}
 _MAY_NOT_THINK = ("gpt-5.", "gpt-6")
@@ -83,7 +86,7 @@ def embeddings_from_wire(body: dict[str, Any], count: int) -> tuple[list[tuple[f
     rows = sorted(body.get("data") or (), key=lambda row: int(row["index"]))
     if len(rows) != count:
         raise ValueError(f"{count} vectors were asked for, {len(rows)} came")
-    usage = Usage(input=int((body.get("usage") or {}).get("prompt_tokens") or 0))
+    usage = Usage(input=tokens((body.get("usage") or {}).get("prompt_tokens")))
     return [_unit(row["embedding"]) for row in rows], usage
 
 
@@ -190,17 +193,18 @@ def _raw_call(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call_block(call: dict[str, Any]) -> dict[str, Any]:
-    """Arguments that are no object count as none at all, and the tool will say what it lacks."""
+    """Arguments that are no object, or nested without end, count as none at all: the tool will say what it lacks."""
     arguments = storable(str(call["function"].get("arguments") or "{}"))
     try:
         given = json.loads(arguments)
     except (ValueError, RecursionError):
         given = None
+    usable = isinstance(given, dict) and not deeper_than(given, MAX_ARGUMENTS_DEPTH)
     return {
         "type": "tool_use",
-        "id": str(call["id"]),
-        "name": str(call["function"]["name"]),
-        "input": storable_deep(given) if isinstance(given, dict) else {},
+        "id": storable(str(call["id"])),
+        "name": storable(str(call["function"]["name"])),
+        "input": storable_deep(given) if usable else {},
         "arguments": arguments,
     }
 
@@ -208,10 +212,10 @@ def _call_block(call: dict[str, Any]) -> dict[str, Any]:
 def _usage(usage: dict[str, Any]) -> Usage:
     """`prompt_tokens` is the whole prompt, what the cache gave and took included."""
     details = usage.get("prompt_tokens_details") or {}
-    read, written = int(details.get("cached_tokens") or 0), int(details.get("cache_write_tokens") or 0)
+    read, written = tokens(details.get("cached_tokens")), tokens(details.get("cache_write_tokens"))
     return Usage(
-        input=max(int(usage.get("prompt_tokens") or 0) - read - written, 0),
+        input=max(tokens(usage.get("prompt_tokens")) - read - written, 0),
         cache_read=read,
         cache_write_5m=written,
-        output=int(usage.get("completion_tokens") or 0),
+        output=tokens(usage.get("completion_tokens")),
     )

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.manifest import Manifest
-from schemas.resources import OrganizationSpec, PersonaSpec, stored
+from schemas.resources import OrganizationDocument, OrganizationSpec, PersonaSpec, stored
 
 ORGANIZATION = {
     "kind": "Organization",
@@ -79,3 +79,21 @@ def test_what_a_persona_refuses(field: str, value: Any) -> None:
         PersonaSpec.model_validate({field: value})
 
     assert {error["loc"][0] for error in refused.value.errors()} == {field}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://name:hunter2@x.test/in", "https://name@x.test/in", "http://x.test:25/in", "http://x.test:0/in"],
+)
+def test_a_webhook_that_could_never_be_delivered_to_is_refused_when_it_is_named_and_read_when_it_is_stored(
+    url: str,
+) -> None:
+    webhook = {"url": url, "secret": "whsec_" + "c2VjcmV0" * 4}
+
+    with pytest.raises(ValidationError) as refused:
+        OrganizationDocument.model_validate({"kind": "Organization", "name": "acme", "webhook": webhook})
+
+    (error,) = refused.value.errors(include_input=False)
+    assert error["loc"] == ("webhook", "url")
+    assert "hunter2" not in error["msg"]
+    assert OrganizationSpec.model_validate({"webhook": webhook}).webhook is not None

@@ -14,7 +14,9 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 from yarl import URL
 
 from pipelines.ports import Clock
+from pipelines.text import storable
 from schemas.claims import Accepted, Endpoint, Posted, Refused, Unknown
+from schemas.web import FORBIDDEN_PORTS, fault_of
 from workers.adapters.channels.guard import AddressRefused, Guard
 from workers.runtime.logging import logger
 
@@ -58,10 +60,9 @@ def _traced() -> aiohttp.TraceConfig:
 class WebhookChannel:
     """The `Channel` port for organisations with an endpoint. Make it on the event loop that uses it."""
 
-    def __init__(self, clock: Clock, timeout_seconds: float, allow_private: bool = False) -> None:
+    def __init__(self, clock: Clock, timeout_seconds: float, guard: Guard) -> None:
         self._clock = clock
         self._timeout = timeout_seconds
-        guard = Guard(allow_private)
         # No total: the deadline is ours, and covers waiting for a free connection too.
         self._client = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
@@ -172,12 +173,12 @@ def _sentence(error: Exception) -> str:
 
 
 def _usable(text: str) -> URL | None:
+    """Judged as the client reads it: two readers of one address may see two hosts."""
     try:
         url = URL(text)
-        complete = url.scheme in {"http", "https"} and url.host and url.port
+        return url if fault_of(str(url)) is None and url.port not in FORBIDDEN_PORTS else None
     except ValueError:
         return None
-    return url if complete and url.user is None and url.password is None else None
 
 
 async def _read(response: aiohttp.ClientResponse, deadline: float) -> bytes:
@@ -200,4 +201,4 @@ async def _platform_id(response: aiohttp.ClientResponse, deadline: float) -> str
     found = answer.get("id") if isinstance(answer, dict) else None
     if isinstance(found, bool) or not isinstance(found, str | int):
         return None
-    return str(found).replace("\x00", "")[:200] or None
+    return storable(str(found))[:200] or None

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import httpx2
 from anthropic import AnthropicError, AsyncAnthropic, Timeout
@@ -13,6 +14,7 @@ from schemas.groups import LlmSettings
 from schemas.llm import ModelAnswer, ModelRequest
 from workers.adapters.llm.classify import classify, of_error_body
 from workers.adapters.llm.headers import CALL_HEADER
+from workers.adapters.llm.reading import read_answer
 
 PATH = "/v1/messages"
 
@@ -57,11 +59,9 @@ class AnthropicModel:
 
 
 def _answer(body: bytes, request: ModelRequest, request_id: str | None, latency_ms: int) -> ModelAnswer:
-    try:
-        message = json.loads(body)
+    def read(message: Any) -> ModelAnswer:
         if message.get("type") == "error":
             raise of_error_body(str((message.get("error") or {}).get("type")))
         return from_wire(message, request.model, request_id, latency_ms)
-    except (ValueError, AttributeError, TypeError, KeyError) as error:
-        # It may have been billed, and nobody can read it.
-        raise ModelFailure(FailureKind.CUT, "the provider's answer could not be read") from error
+
+    return read_answer(body, read)

@@ -1,7 +1,6 @@
 """Chat completions and embeddings through the official SDK: one HTTP attempt per call, nothing decided here."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from schemas.ids import CallId
 from schemas.llm import Model, ModelAnswer, ModelRequest, Usage
 from workers.adapters.llm.classify_openai import classify
 from workers.adapters.llm.headers import CALL_HEADER
+from workers.adapters.llm.reading import read_answer
 
 
 class OpenAIModel:
@@ -33,10 +33,7 @@ class OpenAIModel:
         wire: dict[str, Any] = to_wire(request)
         create = self._client.chat.completions.with_raw_response.create
         body, request_id, latency = await self._post(create, wire, request.call, deadline)
-        try:
-            return from_wire(json.loads(body), request.model, request_id, latency)
-        except (ValueError, AttributeError, TypeError, KeyError, IndexError) as error:
-            raise _unreadable() from error
+        return read_answer(body, lambda message: from_wire(message, request.model, request_id, latency))
 
     async def embed(
         self, call: CallId, model: Model, texts: Sequence[str], dims: int, deadline: float
@@ -45,10 +42,7 @@ class OpenAIModel:
         wire = embeddings_to_wire(model, texts, dims)
         create = self._client.embeddings.with_raw_response.create
         body, request_id, latency = await self._post(create, wire, call, deadline)
-        try:
-            vectors, usage = embeddings_from_wire(json.loads(body), len(texts))
-        except (ValueError, AttributeError, TypeError, KeyError) as error:
-            raise _unreadable() from error
+        vectors, usage = read_answer(body, lambda message: embeddings_from_wire(message, len(texts)))
         return vectors, usage, request_id, latency
 
     async def close(self) -> None:
@@ -68,8 +62,3 @@ class OpenAIModel:
             raise classify(error, self._clock.now()) from error
         latency = round((self._clock.monotonic() - began) * 1000)
         return response.content, response.headers.get("x-request-id"), latency
-
-
-def _unreadable() -> ModelFailure:
-    """It may have been billed, and nobody can read it."""
-    return ModelFailure(FailureKind.CUT, "the provider's answer could not be read")

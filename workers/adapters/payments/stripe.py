@@ -87,7 +87,7 @@ def _failed(error: stripe.StripeError) -> LinkFailed:
 
 def _seconds(headers: Any) -> float | None:
     given = {str(name).lower(): value for name, value in (headers or {}).items()}.get("retry-after", "")
-    return float(given) if str(given).isdigit() else None
+    return float(given) if str(given).isascii() and str(given).isdigit() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,12 @@ class StripeEvents:
             stripe.WebhookSignature.verify_header(body.decode(), signature, self._secret, tolerance=TOLERANCE_SECONDS)
             event = json.loads(body)
             to, session = _TOLD.get(event["type"]), event["data"]["object"]
-            paid = session.get("payment_status") in _SETTLED
+            paid, name = session.get("payment_status") in _SETTLED, str(session["id"])
         except stripe.SignatureVerificationError:
             raise Forbidden("this was not signed by Stripe for this endpoint, or long ago") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise BadRequest("this is no event of Stripe") from None
         # With a slow method of payment the session completes first; another event says when the money is there.
         if to is None or (to is PaymentState.PAID and not paid):
             return None
-        return Told(str(session["id"]), to)
+        return Told(name, to)

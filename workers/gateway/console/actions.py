@@ -9,7 +9,7 @@ from starlette.routing import Route
 from schemas.access import Role
 from schemas.errors import AppError, Forbidden, Invalid, NotFound
 from schemas.http import CandidatePatch, PriceIn
-from schemas.ids import CandidateId, JobId, reference
+from schemas.ids import CandidateId, JobId, number_of, reference
 from workers.gateway.console.refusals import told_in_place
 from workers.gateway.console.render import respond
 from workers.gateway.console.visits import HOME, Visit, open_to
@@ -88,7 +88,7 @@ async def change(visit: Visit) -> Response:
     """Edits, moves or drops one bubble; answers the row of its reply."""
     bubble = CandidateId(visit.number("bub"))
     shown = await visit.parts.jobs.bubble(visit.org, bubble)
-    job = JobId(int(visit.form.get("job", "job_0").rpartition("_")[2] or 0))
+    job = JobId(number_of("job", visit.form.get("job", "")) or 0)
     status, told = 200, None
     try:
         if "drop" in visit.form:
@@ -104,7 +104,8 @@ async def change(visit: Visit) -> Response:
 def _patch(visit: Visit) -> CandidatePatch:
     form = visit.form
     try:
-        price = PriceIn(amount=form["amount"].strip(), currency=form["currency"]) if "amount" in form else None
+        currency = form.get("currency", "")
+        price = PriceIn(amount=form["amount"].strip(), currency=currency) if "amount" in form else None
         return CandidatePatch(
             text=form.get("text"),
             price=price,

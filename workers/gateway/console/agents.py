@@ -20,6 +20,10 @@ from workers.gateway.console.visits import READS, Visit, open_to
 SHEETS = ("agents", "chatting")
 
 
+_DIGITS = 10
+"""Of a version that a column can hold; what has more is none of ours."""
+
+
 @open_to(*READS)
 async def agents(visit: Visit) -> Response:
     return await shown(visit, "agents", visit.request.query_params.get("persona"))
@@ -53,7 +57,8 @@ async def keep(visit: Visit, fields: Sequence[Parameter], persona: str | None) -
             errors += cast("list[dict[str, str]]", refused.facts["errors"])
     if errors:
         raise Invalid("", errors)
-    version = int(visit.form["version"]) if visit.form.get("version", "").isdigit() else -1
+    given = visit.form.get("version", "")
+    version = int(given) if given.isascii() and given.isdigit() and len(given) < _DIGITS else -1
     return await visit.parts.console.parameters.change(visit.org, persona, version, wanted, visit.who)
 
 

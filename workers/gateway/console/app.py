@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from schemas.errors import AppError
 from schemas.settings import Settings
@@ -84,8 +83,8 @@ def create_console(settings: Settings) -> Starlette:
     return made
 
 
-async def to_console(scope: Scope, receive: object, send: object) -> None:
-    await RedirectResponse(f"{HOME}/", 307)(scope, receive, send)  # type: ignore[arg-type]
+async def to_console(_request: Request) -> Response:
+    return RedirectResponse(f"{HOME}/", 307)
 
 
 async def _app_error(request: Request, error: Exception) -> Response:

@@ -5,7 +5,7 @@ import json
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pipelines.text import is_blank
+from pipelines.text import is_blank, storable
 from schemas.access import Role
 from schemas.conversation import Author
 from schemas.errors import AppError, Code
@@ -44,8 +44,8 @@ def _read(text: str) -> list[Said]:
     """From the page's own hidden field; whatever else stands there is no talk."""
     try:
         found = json.loads(text)
-        lines = [(Author(who), str(line)[:_MOST_CHARACTERS]) for who, line in found][-_MOST_LINES:]
-    except (ValueError, TypeError):
+        lines = [(Author(who), storable(str(line))[:_MOST_CHARACTERS]) for who, line in found][-_MOST_LINES:]
+    except (ValueError, TypeError, RecursionError):
         return []
     return [line for line in lines if line[0] in (Author.CONTACT, Author.AI)]
 

@@ -14,6 +14,7 @@ from schemas.dry_run import DryRunIn
 from schemas.errors import AppError, Invalid
 from workers.gateway.console.refusals import told_in_place
 from workers.gateway.console.visits import HOME, Visit, open_to
+from workers.runtime.yaml12 import Plain, YamlRefused, reading
 
 _DRAFT = 'when: message.text.contains("?")\nthen:\n  inject: …\n'
 
@@ -66,11 +67,11 @@ def _wanted(form: dict[str, str]) -> DryRunIn:
 
 def _draft(text: str) -> object:
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"line {mark.line + 1}: " if mark else ""
-        raise Invalid("", [{"field": "draft", "message": f"{place}{getattr(error, 'problem', error)}"}]) from None
+        with reading():
+            return yaml.load(text, Plain)  # noqa: S506  (a SafeLoader)
+    except YamlRefused as error:
+        place = f"line {error.mark.line + 1}: " if error.mark else ""
+        raise Invalid("", [{"field": "draft", "message": f"{place}{error.problem}"}]) from None
 
 
 async def _page(visit: Visit, form: dict[str, str], found: object, told: str | None, status: int) -> Response:

@@ -13,13 +13,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pipelines.text import storable
 from schemas.access import Role
-from schemas.errors import Forbidden, NotFound
-from schemas.ids import OrgId, number_of
+from schemas.errors import BadRequest, Forbidden, NotFound
+from schemas.ids import OrgId, is_name, number_of
 from schemas.users import Session
 from workers.gateway.console.render import html, respond
 from workers.gateway.console.words import Words, preferred
 from workers.gateway.parts import Parts
-from workers.gateway.routing import NAME
 
 HOME = "/console"
 SIGN_IN = f"{HOME}/sign-in"
@@ -83,7 +82,7 @@ class Visit:
     def name(self, parameter: str) -> str:
         """An upstream name in the path. Raises NotFound for what cannot be one."""
         found = str(self.request.path_params[parameter])
-        if NAME.fullmatch(found) is None:
+        if not is_name(found):
             raise NotFound("nothing has that name")
         return found
 
@@ -133,6 +132,8 @@ def open_to(*roles: Role, scoped: bool = True) -> Callable[[Endpoint], Handler]:
 async def enter(request: Request, need: Need) -> Visit:
     """Raises NotSignedIn, Forbidden, ChooseOrganization, BadRequest."""
     parts = parts_of(request)
+    if any("\0" in part for part in (request.scope["path"], *request.query_params.values())):
+        raise BadRequest("the address holds a NUL character, which no name has")
     token = request.cookies.get(cookie_name(request))
     # What a page fetches by itself is no sign of life of its person.
     active = "x-live" not in request.headers

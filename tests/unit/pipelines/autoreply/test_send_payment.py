@@ -146,3 +146,10 @@ async def test_an_offer_without_words_takes_a_place_in_the_reply_too() -> None:
     assert await offer(draft, "p-2") == Refused(
         "1 bubbles are queued, the most a reply may hold. End your turn, or call clear_messages first. " + UNQUEUED
     )
+
+
+async def test_null_as_the_price_is_none() -> None:
+    draft = a_draft()
+
+    assert isinstance(await offer(draft, "v-1", price=None), Done)
+    assert draft.bubbles[0].price == Price(Decimal("10.00"), "EUR")
