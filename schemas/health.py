@@ -58,6 +58,7 @@ class ServerHealth:
     queues: Sequence[QueueHealth] = ()
     no_webhook: Sequence[str] = ()
     disabled_webhook: Sequence[str] = ()
+    failing_webhook: Sequence[str] = ()
     organizations: int = 0
     failed_jobs: int = 0
     dead_letters: int = 0

@@ -128,7 +128,10 @@ def _webhooks(server: ServerHealth | None) -> Iterator[Finding]:
     if server.no_webhook:
         sentence = f"without a webhook, so replies only lie in the built-in inbox: {', '.join(server.no_webhook)}"
         yield _warn("webhooks", sentence, "give each Organization a webhook {url, secret}")
-    if not server.disabled_webhook and not server.no_webhook:
+    if server.failing_webhook:
+        sentence = f"fail again and again, so replies wait on the way: {', '.join(server.failing_webhook)}"
+        yield _warn("webhooks", sentence, "`replique explain` of such a conversation says what the receiver answers")
+    if not server.disabled_webhook and not server.no_webhook and not server.failing_webhook:
         yield _ok("webhooks", f"all {server.organizations} organisations have one")
 
 

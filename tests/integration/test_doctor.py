@@ -6,12 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from schemas.claims import Refused
 from schemas.decisions import Parked
 from schemas.errors import FailureKind
 from tests.builders_face import a_gateway
 from tests.builders_storage import a_storage
 from tests.fakes_command import fake_gateway
 from tests.integration.test_cli import KEY, Shell
+from workers.adapters.postgres.views.health import Health
+from workers.adapters.postgres.views.snapshot import Snapshots
 
 WEBHOOK = {"url": "https://app.example/hook", "secret": "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"}
 
@@ -93,6 +96,19 @@ async def test_a_prompt_under_its_models_minimum_is_told_by_segment_with_the_pri
     assert (level, sum(parts)) == ("warning", whole)
     assert f"caches from 4096; {4_096 - whole} are missing" in sentence
     assert f"pay ${whole / 1_000:.2f} for it in full, filled up they would read it for $0.41" in sentence
+
+
+async def test_webhooks_that_fail_again_and_again_are_told_before_they_are_given_up(database_url: str) -> None:
+    async with a_storage(database_url) as storage:
+        await storage.hold("un")
+        await storage.transitions.settle(await storage.send(), Refused("503", final=False))
+        health = Health(Snapshots(storage.database))
+        once = await health.server()
+        await storage.rows("UPDATE deliveries SET attempts = 3")
+        often = await health.server()
+        names = [row["name"] for row in await storage.rows("SELECT name FROM organizations")]
+
+    assert (once.failing_webhook, often.failing_webhook) == ([], names)
 
 
 async def test_without_redis_key_and_files_it_says_so(database_url: str, tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ async def test_what_a_reply_took_is_counted_by_every_gateway(database_url: str) 
         await storage.transitions.settle(await storage.send(), Accepted())
         await storage.say("m-2", conversation="c-2")
         await storage.rows("UPDATE jobs SET created_at = created_at - interval '20 s' WHERE state <> 'sent'")
-        await storage.transitions.record(await storage.claim(), Failure(Code.NO_CANDIDATE, "nothing"))
+        failed = await storage.claim()
+        await storage.transitions.record(failed, Failure(Code.NO_CANDIDATE, "nothing"))
+        await storage.transitions.dismiss(storage.org, failed.job, "seen", "zoe")  # no other end of the job
         await storage.rows(
             "INSERT INTO audit_log (org_id, who, action, subject, facts) "
             "SELECT :org, 'zoe', unnest(ARRAY['job.approved', 'job.approved', 'key.made']), 'job_1', '{}'",

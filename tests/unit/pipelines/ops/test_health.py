@@ -66,6 +66,7 @@ def test_all_is_well() -> None:
         (the_server(rate_limited=187, rate_limited_seconds=42.4), "rate limits", Level.WARNING),
         (the_server(disabled_webhook=("acme",)), "webhooks", Level.WRONG),
         (the_server(no_webhook=("acme",)), "webhooks", Level.WARNING),
+        (the_server(failing_webhook=("acme",)), "webhooks", Level.WARNING),
         ({"routes": {"reply": None}}, "model reply", Level.WRONG),
         ({"left_out": ("openai:gpt-6-luna",)}, "models", Level.WARNING),
         ({"simulator": True}, "simulator", Level.WARNING),

@@ -16,6 +16,8 @@ from workers.adapters.postgres.views.snapshot import Snapshots
 
 NAMED = 20
 """Organisations named in one finding."""
+FAILING = 3
+"""Attempts at one webhook that came to nothing: what passes by itself has passed by then."""
 
 _SERVER = text(
     "SELECT current_setting('server_version_num')::int AS version, "
@@ -41,6 +43,12 @@ _QUEUES = text(
 _WEBHOOKS = text(
     "SELECT name, webhook_disabled_at IS NOT NULL AS disabled FROM organizations "
     "WHERE webhook_disabled_at IS NOT NULL OR coalesce(spec -> 'webhook', 'null') = 'null' ORDER BY name LIMIT :named"
+)
+# By the entries of `deliveries_due`: only what waits for another attempt.
+_REPEATED = text(
+    "SELECT o.name FROM deliveries d JOIN organizations o ON o.id = d.org_id "
+    "WHERE d.dispatched_at IS NULL AND d.lease_until IS NULL AND d.due_at IS NOT NULL "
+    "AND d.state = 'waiting' AND d.attempts >= :attempts GROUP BY o.name ORDER BY o.name LIMIT :named"
 )
 _COUNTS = text(
     "SELECT (SELECT count(*) FROM organizations) AS organizations, "
@@ -92,6 +100,7 @@ class Health:
                 queues=await _queues(connection),
                 no_webhook=[row.name for row in webhooks if not row.disabled],
                 disabled_webhook=[row.name for row in webhooks if row.disabled],
+                failing_webhook=list(await connection.scalars(_REPEATED, {"attempts": FAILING, "named": NAMED})),
                 organizations=counts.organizations,
                 failed_jobs=counts.failed_jobs,
                 dead_letters=counts.dead_letters,
