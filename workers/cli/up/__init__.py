@@ -42,7 +42,7 @@ def _welcome(found: Installation, terminal: Terminal) -> None:
         ("key", f"{found.connection.key}   (admin; kept in {found.folder.path}/connection.json)"),
         ("servers", own),
         ("logs", str(found.folder.logs)),
-        ("try", f'{command()} send "coucou, tu fais quoi ?" --persona maya --contact leo --follow'),
+        ("try", f'{command()} send "coucou, tu fais quoi ?" --persona maya --contact leo --org demo --follow'),
         ("stop", "Ctrl-C"),
     ]
     terminal.table(("ready", ""), rows)
