@@ -196,7 +196,7 @@ def replies_for(
 
 
 def chores_for(
-    settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder, breaker: Breaker
+    settings: Settings, clock: Clock, queues: Collection[Queue], embedder: Embedder, breaker: Breaker, gate: Gate
 ) -> tuple[Learns, Sums]:
     """Raises SettingsRefused as `replies_for` does."""
     if Queue.BACKGROUND not in queues:
@@ -206,8 +206,8 @@ def chores_for(
     llm = build(settings, clock)
     routes = Routes(routes_of(settings), frozenset(llm.models))
     return (
-        Learning(clock, llm.models, llm.prices, routes, embedder, settings, breaker),
-        Summing(clock, llm.models, llm.prices, routes, settings, breaker),
+        Learning(clock, llm.models, llm.prices, routes, embedder, settings, breaker, gate),
+        Summing(clock, llm.models, llm.prices, routes, settings, breaker, gate),
     )
 
 
@@ -276,7 +276,7 @@ async def build_app(
         embedder = await stack.enter_async_context(open_embedder(settings, clock, database))
         memory, catalogue = StoredMemory(database, embedder), StoredCatalogue(database, embedder)
         replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database), breaker)
-        learning, summing = chores_for(settings, clock, queues, embedder, breaker)
+        learning, summing = chores_for(settings, clock, queues, embedder, breaker, gate)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)

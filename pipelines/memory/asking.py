@@ -6,7 +6,7 @@ from typing import Protocol
 from pipelines.llm.breaker import ALL_DOWN, OUTAGES
 from pipelines.llm.models import NoModel, Route, Routes
 from pipelines.llm.pricing import Purse, estimate, over_budget
-from pipelines.ports import Breaker, ChatModel, Clock, PriceTable
+from pipelines.ports import Breaker, ChatModel, Clock, Gate, PriceTable
 from schemas.agent import Kept
 from schemas.errors import FailureKind, ModelFailure
 from schemas.ids import CallId
@@ -38,6 +38,8 @@ class Asker(Protocol):
     def settings(self) -> Settings: ...
     @property
     def breaker(self) -> Breaker: ...
+    @property
+    def gate(self) -> Gate: ...
 
 
 class Chore(Protocol):
@@ -59,6 +61,8 @@ async def ask_once(
         return NotLearnt(str(missing))
     if (model := await first_well(route, chore.tries, by.breaker)) is None:
         return NotLearnt(ALL_DOWN)
+    if (seconds := await by.gate.wait(model)) > 0:
+        return NotLearnt(f"a rate limit of {model} is not over", pause=seconds)
     request = make(model)
     purse = Purse(by.prices, request.max_tokens)
     held = purse.reserve(request.call, request.task, model, estimate(request))
@@ -68,6 +72,8 @@ async def ask_once(
     try:
         answer = await by.models[model.provider].ask(request, began + by.settings.llm.timeout_seconds)
     except ModelFailure as failure:
+        if failure.kind is FailureKind.RATE_LIMITED and failure.retry_after is not None:
+            await by.gate.close(model, failure.retry_after)
         return await failed_call(failure, held, round((by.clock.monotonic() - began) * 1000), by.breaker)
     await by.breaker.answered(model)
     return answer, purse.settle(request.call, request.task, answer)

@@ -14,10 +14,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pipelines.llm.breaker import ClosedBreaker
 from pipelines.llm.history import USER
 from pipelines.llm.models import Routes
+from pipelines.llm.ramp import OpenGate
 from pipelines.memory.asking import Reserve, ask_once, call_of
 from pipelines.memory.documents import prepared
 from pipelines.memory.external import Source, neutralised, wrapped
-from pipelines.ports import Breaker, ChatModel, Clock, Embedder, PriceTable
+from pipelines.ports import Breaker, ChatModel, Clock, Embedder, Gate, PriceTable
 from pipelines.text import fold, storable
 from schemas.errors import Unavailable
 from schemas.lessons import Fact, Heard, Learnt, Lesson, NotLearnt
@@ -90,6 +91,7 @@ class Learning:
     embedder: Embedder
     settings: Settings
     breaker: Breaker = field(default_factory=ClosedBreaker)
+    gate: Gate = field(default_factory=OpenGate)
 
     async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt:
         """Never raises for what a model does. `reserve` sets money aside before it is asked."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pipelines.llm.breaker import ClosedBreaker
 from pipelines.llm.history import USER
 from pipelines.llm.models import Routes
+from pipelines.llm.ramp import OpenGate
 from pipelines.memory.asking import Reserve, ask_once, call_of
 from pipelines.memory.external import Source, neutralised, wrapped
 from pipelines.memory.window import shortened
-from pipelines.ports import Breaker, ChatModel, Clock, PriceTable
+from pipelines.ports import Breaker, ChatModel, Clock, Gate, PriceTable
 from pipelines.text import is_blank, storable
 from schemas.conversation import Author
 from schemas.lessons import NotLearnt
@@ -52,6 +53,7 @@ class Summing:
     routes: Routes
     settings: Settings
     breaker: Breaker = field(default_factory=ClosedBreaker)
+    gate: Gate = field(default_factory=OpenGate)
 
     async def run(self, folding: Folding, reserve: Reserve) -> Summed | NotLearnt:
         """Never raises for what a model does. `reserve` sets money aside before it is asked."""

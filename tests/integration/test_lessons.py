@@ -11,8 +11,9 @@ import pytest
 
 from pipelines.llm.breaker import ClosedBreaker
 from pipelines.llm.models import Routes, routes_of
+from pipelines.llm.ramp import OpenGate
 from pipelines.memory.learning import Learning
-from pipelines.ports import Breaker
+from pipelines.ports import Breaker, Gate
 from schemas.errors import FailureKind, ModelFailure
 from schemas.http import MessagePatch
 from schemas.jobs import Learn, Queue
@@ -21,7 +22,7 @@ from schemas.llm import Model
 from schemas.settings import Settings
 from tests.builders_courier import LATER
 from tests.builders_storage import Storage, a_storage
-from tests.fakes import FlatPrices, FrozenClock, Line, ScriptedModel
+from tests.fakes import FlatPrices, FrozenClock, Line, ScriptedGate, ScriptedModel
 from tests.fakes_courier import an_app
 from tests.library import Library
 from workers.actors.learn import learn
@@ -83,6 +84,7 @@ async def a_school(
     *lines: Line | ModelFailure,
     organization: dict[str, Any] | None = None,
     breaker: Breaker | None = None,
+    gate: Gate | None = None,
 ) -> AsyncIterator[School]:
     """One scripted model plays both providers."""
     embedder = BuiltInEmbedder()
@@ -91,7 +93,8 @@ async def a_school(
     model = ScriptedModel(list(lines), clock)
     models = {"anthropic": model, "openai": model}
     routes = Routes(routes_of(settings), frozenset(models))
-    learning = Learning(clock, models, FlatPrices(), routes, embedder, settings, breaker or ClosedBreaker())
+    doors = (breaker or ClosedBreaker(), gate or OpenGate())
+    learning = Learning(clock, models, FlatPrices(), routes, embedder, settings, *doors)
     try:
         async with a_storage(database_url, organization=organization) as storage:
             memory, provision = StoredMemory(storage.database, embedder), Provision(storage.database, embedder)
@@ -240,6 +243,22 @@ async def test_an_outage_is_waited_out_and_given_up_after_the_fifth_time(databas
     assert waits[0] <= 75 < 240 <= waits[1] <= 300
     assert chore["error"] == "overloaded"
     assert len(calls) == 5
+
+
+async def test_a_rate_limit_of_the_model_is_everybodys(database_url: str) -> None:
+    """A chore asks nobody while it lasts, and tells the others of its own."""
+    limited = ModelFailure(FailureKind.RATE_LIMITED, "too many", 30.0)
+    gate = ScriptedGate(pauses=[400.0])
+    async with a_school(database_url, limited, gate=gate) as school:
+        await school.storage.say()
+        await school.rest()
+        await school.work()
+        waits, asked = (await school.chore())["wait"].total_seconds(), await school.calls()
+        await school.storage.rows("UPDATE chores SET due_at = clock_timestamp()")
+        await school.work()
+
+    assert (asked, 350 < waits < 520) == ([], True)
+    assert [seconds for _, seconds in gate.shut] == [30.0]
 
 
 class Watched:
