@@ -1,5 +1,6 @@
 """An operator's day in the browser, against the running product and the simulated model."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -137,6 +138,32 @@ async def test_a_menu_that_is_open_stays_so_when_somebody_else_acts(
 
     assert await row.get_by_label("What to mind").is_visible()
     assert await row.get_by_label("What to mind").input_value() == "shorter"
+
+
+async def test_an_answer_that_was_asked_for_before_an_edit_began_does_not_take_it_away(
+    stack: Stack, model: SimulatorControl, sign_in: SignIn
+) -> None:
+    talk, job = await a_held_reply(stack, model, "Salut")
+    talk.reaches(job, "held")
+    anna = await sign_in(talk.org, "anna-17")
+    row = await anna.sees(job)
+    asked = asyncio.Event()
+
+    async def late(route: Any) -> None:
+        asked.set()
+        await anna.page.wait_for_timeout(1000)
+        await route.continue_()
+
+    await anna.page.route("**/window/rows*", late)
+    talk.call("POST", f"/v1/jobs/{job}/hold", status=200)
+    await asyncio.wait_for(asked.wait(), 20)
+    await anna.key(job, "e")
+    await row.get_by_label("Text of the bubble").fill("Bonjour")
+    await anna.page.wait_for_timeout(1500)
+    await row.get_by_role("button", name="Save").click()
+    await row.get_by_text("Bonjour").wait_for()
+
+    assert await row.get_by_text("On hold").is_visible()
 
 
 async def test_a_second_operator_who_is_late_is_told_who_when_and_what(

@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.strategy import IntentSpec, RuleSpec
 from tests.builders_face import a_gateway
@@ -49,7 +51,7 @@ FULL_RULE = {
     "name": "full",
     "persona": "maya",
     "priority": 1,
-    "when": "contact.total_spent > 10.0 && size(message.text) < 100",
+    "when": "size(contact.name) > 3 && size(message.text) < 100",
     "then": {
         "inject": "x",
         "force_intent": "sell",
@@ -89,17 +91,22 @@ def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
-async def test_hostile_values_in_every_field(database_url: str) -> None:
+@pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.slow)])
+async def test_hostile_values_in_every_field(database_url: str, share: int) -> None:
+    """A third of the values at each place, each value at a third of the places; the long form tries them all."""
     async with a_gateway(database_url) as gateway:
-        base = await gateway.call("POST", "/v1/apply", {"resources": [*RESOURCES, *KINDS]})
-        assert base.status_code == 200, base.text
+        for resources in (RESOURCES, *([whole] for whole in KINDS)):
+            base = await gateway.call(
+                "POST", "/v1/apply", {"resources": resources}, org=ORG if len(resources) == 1 else None
+            )
+            assert base.status_code == 200, base.text
         statuses: dict[int, int] = {}
         taken = []
         for whole in KINDS:
-            for at in places(whole):
+            for number, at in enumerate(places(whole)):
                 if at in (("kind",), ("text",), ("description",)) and whole["kind"] not in ("Document",):
                     continue
-                for hostile in HOSTILE:
+                for hostile in HOSTILE[number % share :: share]:
                     document = put(whole, at, hostile)
                     body = json.dumps({"resources": [document]}).encode()
                     answer = await gateway.call(

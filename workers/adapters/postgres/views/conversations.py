@@ -17,7 +17,7 @@ from workers.adapters.postgres.views.snapshot import Snapshots
 _ONE = (
     "SELECT c.*, o.name AS organization, p.name AS persona, k.name AS contact, k.display_name, k.locale, k.timezone, "
     "k.profile, k.opted_out_at, k.locked_at, "
-    "COALESCE((SELECT a.state = 'failed' AND a.attention = 'open' FROM jobs a "
+    "COALESCE((SELECT a.state = 'failed' AND a.attention = 'open' AND a.inbound_seq > c.operator_seq FROM jobs a "
     "WHERE a.conversation_id = c.id AND a.kind <> 'delivery' ORDER BY a.id DESC LIMIT 1), false) AS asked "
     "FROM organizations o "
     "JOIN conversations c ON c.org_id = o.id AND c.name = :name "

@@ -35,20 +35,29 @@
     const next = [...list.children].find((one) => one.dataset.order !== undefined && order(one) > order(row));
     list.insertBefore(row, next || null);
   };
+  // Where somebody writes or waits for an answer nothing is swapped, also not by what was asked for before they began:
+  // their words, or the answer, would be lost.
   const late = new Set();
+  const occupied = (row) => row && (editing(row) || row.getAttribute("aria-busy") === "true");
+  const catchUp = () => {
+    if (!late.size || document.querySelector("[data-editing]")) return;
+    const jobs = [...late];
+    late.clear();
+    refreshRows(jobs).catch(() => {});
+  };
   const refreshRows = async (jobs) => {
     const list = document.querySelector("[data-rows]");
     if (!list || !jobs.length) return;
     const wanted = jobs.filter((job) => {
       const row = document.getElementById(job);
-      const busy = row && (editing(row) || row.getAttribute("aria-busy") === "true");
-      if (busy) late.add(job);
-      return !busy && !(row && row.classList.contains("late"));
+      if (occupied(row)) late.add(job);
+      return !occupied(row) && !(row && row.classList.contains("late"));
     });
     if (!wanted.length) return;
     const fresh = new Map(parsed(await get(`${list.dataset.rows}?ids=${wanted.join(",")}`)).map((row) => [row.id, row]));
     for (const job of wanted) {
       const old = document.getElementById(job), row = fresh.get(job);
+      if (occupied(old)) { late.add(job); continue; }
       if (!row) { if (old && !old.hasAttribute("data-gone")) leave(old); continue; }
       if (old) { swap(old, row); } else { row.classList.add("fresh"); place(list, row); }
       window.htmx && htmx.process(row);
@@ -77,16 +86,18 @@
   };
 
   const parts = new Map();
+  const taken = (part) => editing(part) || part.querySelector("[data-told], [aria-busy=true], details[open] form, textarea:focus, input:focus, details.again[open]");
   const refreshPart = (part) => {
     const state = parts.get(part) || { busy: false, again: false };
     parts.set(part, state);
-    if (editing(part) || part.querySelector("[data-told], [aria-busy=true], details[open] form, textarea:focus, input:focus, details.again[open]")) return;
+    if (taken(part)) return;
     if (state.busy) { state.again = true; return; }
     state.busy = true;
     const playing = all("audio", part).some((sound) => !sound.paused);
     const done = () => setTimeout(() => { state.busy = false; if (state.again) { state.again = false; refreshPart(part); } }, 700);
     if (playing) { done(); return; }
     get(part.dataset.part).then((html) => {
+      if (taken(part)) { state.again = true; return; }
       const inside = part.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : null;
       part.innerHTML = html;
       window.htmx && htmx.process(part);
@@ -205,6 +216,7 @@
   const working = (place, on) => { if (on) place.setAttribute("aria-busy", "true"); else place.removeAttribute("aria-busy"); };
   document.addEventListener("htmx:beforeRequest", (event) => working(workplace(event.detail.elt), true));
   document.addEventListener("htmx:afterRequest", (event) => working(workplace(event.detail.elt), false));
+  document.addEventListener("htmx:afterRequest", (event) => { if (!event.detail.successful) catchUp(); });
   document.addEventListener("submit", (event) => { if (!event.defaultPrevented && event.target.method !== "dialog") working(workplace(event.target), true); });
   addEventListener("pageshow", (event) => { if (event.persisted) for (const place of all("[aria-busy]")) working(place, false); });
 
@@ -215,7 +227,7 @@
     tick();
     const field = document.querySelector("[data-editing] textarea");
     if (field && event.detail.requestConfig?.verb === "get") { field.focus(); field.setSelectionRange(field.value.length, field.value.length); }
-    if (late.size && !document.querySelector("[data-editing]")) { const jobs = [...late]; late.clear(); refreshRows(jobs).catch(() => {}); }
+    catchUp();
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const row = event.detail.target?.id && document.getElementById(event.detail.target.id);
