@@ -49,7 +49,7 @@ test-races: install  ## the stress of the transitions, ten seeds
 test-slow: install  ## the long forms: storms, outages of 20 s, 200-fold races, all seeds and mutants
 	$(BIN)/python -m pytest -q tests -m slow --ignore tests/chaos
 
-test-chaos: install  ## everything is killed, wiped, frozen and restarted under load, five seeds; twenty minutes
+test-chaos: install  ## everything is killed, wiped, frozen and restarted under load, five seeds; half an hour
 	$(BIN)/python -m pytest -q tests/chaos -m 'slow or not slow'
 
 test-speech: install  ## whether the voices are understood: adds a neural voice and a recogniser, 500 MB
