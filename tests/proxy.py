@@ -22,12 +22,21 @@ class Proxy:
     deaf: bool = False
     """Who connects is hung up on."""
     lines: list[socket.socket] = field(default_factory=list)
+    threads: list[threading.Thread] = field(default_factory=list)
 
     def cut(self) -> None:
         """Every connection there is."""
         for line in self.lines:
             with suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.silent.clear()
+        self.cut()
+        for thread in self.threads:
+            thread.join(10)
+        for line in self.lines:
+            line.close()
 
     def accept(self, listener: socket.socket) -> None:
         while True:
@@ -46,7 +55,9 @@ class Proxy:
                 continue
             self.lines += [client, server]
             for source, sink, slow in ((client, server, False), (server, client, True)):
-                threading.Thread(target=self._pass, args=(source, sink, slow), daemon=True).start()
+                thread = threading.Thread(target=self._pass, args=(source, sink, slow), daemon=True)
+                self.threads.append(thread)
+                thread.start()
 
     def _pass(self, source: socket.socket, sink: socket.socket, slow: bool) -> None:
         try:
@@ -70,10 +81,12 @@ def running_proxy(database_url: str) -> Iterator[tuple[Proxy, str]]:
     proxy = Proxy(f"{folder}/.s.PGSQL.5432")
     with socket.create_server(("127.0.0.1", 0), backlog=200) as listener:
         proxy.port = listener.getsockname()[1]
-        threading.Thread(target=proxy.accept, args=(listener,), daemon=True).start()
+        accepting = threading.Thread(target=proxy.accept, args=(listener,), daemon=True)
+        accepting.start()
         try:
             yield proxy, f"postgresql://{quote(parts.username or '')}@127.0.0.1:{proxy.port}{parts.path}"
         finally:
-            proxy.silent.clear()
-            listener.close()
-            proxy.cut()
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)  # closing alone wakes nobody who accepts
+            accepting.join(10)
+            proxy.close()

@@ -25,6 +25,7 @@ UNHEARD = {
     "POST /console/choose": "what somebody's own pages show",
     "POST /console/sign-out": "what ends is their own session",
 }
+MEDIA = "SELECT name FROM media_items ORDER BY id LIMIT 1"
 STEPS: dict[str, Callable[["Walk"], Awaitable[Any]]] = {}
 
 
@@ -251,9 +252,28 @@ async def console_turn(walk: Walk) -> None:
     await walk.post(walk.anna, "/conversations/c-2/takeover")
 
 
-@step("POST /console/dead-letters/{id}/retry")
+@step("POST /console/dead-letters/{id}/{verb}")
 async def console_letter(walk: Walk) -> None:
-    await walk.post(walk.root, f"/dead-letters/{await failed(walk)}/retry")
+    for verb in ("retry", "purge"):
+        before = len(await walk.heard())
+        await walk.post(walk.root, f"/dead-letters/{await failed(walk)}/{verb}")
+        assert len(await walk.heard()) > before, verb
+
+
+@step("POST /console/dead-letters")
+async def console_letters(walk: Walk) -> None:
+    await failed(walk)
+    await walk.post(walk.root, "/dead-letters", {"verb": "retry", "sure": "yes"})
+
+
+@step("POST /console/rules/{name}/switch")
+async def console_rule(walk: Walk) -> None:
+    await walk.post(walk.root, "/rules/calm/switch", {"on": "no"})
+
+
+@step("POST /console/personas/{name}/media")
+async def console_media(walk: Walk) -> None:
+    await walk.post(walk.anna, "/personas/maya/media", {"media": await walk.gateway.run(MEDIA), "on": "no"})
 
 
 @step("POST /console/parameters/{sheet}")

@@ -121,7 +121,8 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 
 async def test_on_a_line_on_which_nothing_comes_nobody_waits_longer_than_patience_and_not_too_many_wait() -> None:
-    silence = await asyncio.start_server(lambda _reader, _writer: asyncio.Event().wait(), "127.0.0.1", 0)
+    lines: list[asyncio.StreamWriter] = []
+    silence = await asyncio.start_server(lambda _reader, writer: lines.append(writer), "127.0.0.1", 0)
     port = silence.sockets[0].getsockname()[1]
     database = Database(f"postgresql://x@127.0.0.1:{port}/x", pool_size=2, patience=Patience(0.5, 5, callers=4))
 
@@ -136,6 +137,9 @@ async def test_on_a_line_on_which_nothing_comes_nobody_waits_longer_than_patienc
     again = await asking()
     await database.close()
     silence.close()
+    for line in lines:
+        line.transport.abort()
+    await asyncio.sleep(0)
 
     waited = [seconds for seconds, sentence in answers if sentence == "the database does not answer"]
     refused = [seconds for seconds, sentence in answers if sentence == "too many wait for the database"]

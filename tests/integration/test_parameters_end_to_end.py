@@ -11,15 +11,12 @@ from schemas.resources import AgentOverrides
 from tests import servers
 from tests.builders_face import a_gateway
 from tests.builders_media import a_document, an_album
-from tests.integration.own import simulator
 from tests.integration.test_media_end_to_end import dated_back
 from tests.scripts import bubbles, call, done, heard
 from tests.simulator import RunningSimulator
 from tests.stack import COMMAND, Stack, Talk, clean_environment, running_stack
 from tests.upstream import Receiver
 from workers.simulator.control import SimulatorControl
-
-__all__ = ["simulator"]
 
 Turns = list[dict[str, Any]]
 
