@@ -1,5 +1,6 @@
 """The gate of a rate-limited model: shared by processes, remembered by each, restored when wiped."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -50,6 +51,14 @@ async def test_what_one_process_hears_all_of_them_know(gates: Gates) -> None:
     assert await let_in(one, other) == 0
     assert 29 < await other.wait(HAIKU) - 60 * 4 < 30 + 60, "the 17th fits into the fifth step"
     assert await other.wait(SONNET) == 0
+
+
+async def test_of_two_limits_heard_at_once_the_later_counts_in_either_order(gates: Gates) -> None:
+    gate = gates.another()
+    await asyncio.gather(*(gate.wait(HAIKU) for _ in range(8)))  # as many connections are open
+    await asyncio.gather(*(gate.close(HAIKU, seconds) for seconds in (30, 90, 30, 60, 30)))
+
+    assert 85 < await gate.wait(HAIKU) < 90 + 60
 
 
 async def test_when_it_opens_one_goes_and_then_two_of_all_processes_together(gates: Gates) -> None:

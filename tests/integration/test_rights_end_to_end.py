@@ -37,7 +37,7 @@ TAKEN = ("payments", "memories", "summaries", "media_facts", "ledger")
 LEARNED = f"SELECT id FROM chunks WHERE message_id IS NOT NULL AND text LIKE '%{WORD}%'"
 OLDER = """
 INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text)
-SELECT org_id, id, name || n, CASE n % 2 WHEN 1 THEN 'contact' ELSE 'operator' END, n, CASE n % 2 WHEN 1 THEN 0 END,
+SELECT org_id, id, name || n, CASE n %% 2 WHEN 1 THEN 'contact' ELSE 'operator' END, n, CASE n %% 2 WHEN 1 THEN 0 END,
        'message ' || n FROM conversations, generate_series(last_position + 1, 24) AS n WHERE name = %(talk)s;
 UPDATE conversations SET last_position = 24 WHERE name = %(talk)s
 """
