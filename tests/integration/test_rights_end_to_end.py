@@ -179,7 +179,7 @@ async def sold(talk: Talk, model: SimulatorControl, contact: dict[str, Any]) -> 
     paid = talk.call("POST", f"/v1/payments/{payment['id']}/events", json=told, status=200)
     talk.ended(paid["job"], seconds=60)
     with psycopg.connect(talk.stack.environment["DATABASE_URL"]) as connection:
-        connection.execute("UPDATE payments SET url = url || %s", [f"?for={WORD}"])
+        connection.execute("UPDATE payments SET url = coalesce(url, '') || %s", [f"?for={WORD}"])
 
 
 async def refused_by_the_receiver(talk: Talk, model: SimulatorControl, contact: dict[str, Any]) -> None:
