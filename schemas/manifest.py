@@ -1,6 +1,6 @@
 """The body of `POST /v1/apply`: documents of every kind."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -21,6 +21,11 @@ Document = Annotated[
     | UserDocument,
     Field(discriminator="kind"),
 ]
+
+KINDS: tuple[str, ...] = tuple(
+    get_args(each.model_fields["kind"].annotation)[0] for each in get_args(get_args(Document)[0])
+)
+"""What `kind` may be."""
 
 
 class Manifest(Spec):

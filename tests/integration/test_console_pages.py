@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 from tests.builders_face import ADMIN, Gateway, a_gateway
+from tests.builders_media import a_document
 from tests.integration.test_http_steering import held
+from tests.scripts import bubbles, call, done
 from tests.visitor import Visitor, signed_in
 from workers.adapters.postgres.views.changes import Changes
 from workers.gateway.console.live import Hub
@@ -366,6 +368,39 @@ async def test_the_playground_asks_a_model_writes_its_cost_and_sends_nothing(dat
     assert "AR-531" in bot.text
     assert counted["ledger"] >= 1
     assert {table: n for table, n in counted.items() if n and table != "ledger"} == {}
+
+
+async def test_the_playground_looks_for_media_and_minds_the_limit_of_a_model_like_a_worker(
+    database_url: str, redis_url: str
+) -> None:
+    from tests.simulator import running_simulator
+
+    with running_simulator() as simulator:
+        environment = {
+            "ANTHROPIC_BASE_URL": simulator.base_url,
+            "ANTHROPIC_API_KEY": "sk-simulated",
+            "REDIS_URL": redis_url,
+        }
+        async with a_gateway(database_url, **environment) as gateway, simulator.control() as model:
+            await gateway.organization("acme")
+            resources = [a_document("p-1", tags=["montagne"])]
+            applied = await gateway.call("POST", "/v1/apply", {"resources": resources}, org="acme")
+            anna = await signed_in(gateway, "operator", "acme", "anna")
+            await anna.get("/playground")
+            looks = {"calls": [call("get_media", kind="free", query="montagne")]}
+            await model.script(looks, bubbles("Regarde !"), done(), match="une photo", task="reply")
+            found = await anna.post("/playground", {"persona": "maya", "text": "une photo ?"})
+            await model.fault("rate_limited", next=1, retry_after=30)
+            limited = await anna.post("/playground", {"persona": "maya", "text": "encore"})
+            asked = len(await model.requests())
+            again = await anna.post("/playground", {"persona": "maya", "text": "et là ?"})
+            asked_again = len(await model.requests())
+            kept = await gateway.run("SELECT count(*) FROM shown_media")
+
+    assert applied.status_code == 200, applied.text
+    assert (found.status_code, limited.status_code, again.status_code) == (200, 200, 200)
+    assert "p-1" in found.text
+    assert (asked_again - asked, kept) == (0, 0)
 
 
 async def counts(gateway: Gateway) -> dict[str, Any]:

@@ -99,12 +99,14 @@ async def test_each_role_may_call_what_the_table_says(database_url: str) -> None
             "ops": await gateway.key("ops"),
             "admin": ADMIN,
         }
-        found = {}
+        found, faults = {}, []
         for route, role in itertools.product(GUARDED, keys):
             method, path, body = a_call(route)
             answer = await gateway.call(method, path, body, key=keys[role], org="acme" if role == "admin" else None)
             found[route, role] = answer.status_code != 403
+            faults += [(route, role)] if answer.status_code == 500 else []
 
+    assert faults == []
     assert found == {(route, role): role in ALLOWED[route] for route, role in found}
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from schemas.manifest import KINDS
 from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_VERSION
 from tests.builders_face import Gateway, a_gateway
 
@@ -266,3 +267,14 @@ async def test_money_is_a_decimal_string(database_url: str) -> None:
         {"field": "resources.0.budgets.per_run", "message": sentence},
         {"field": "resources.0.budgets.per_month", "message": sentence},
     ]
+
+
+async def test_the_place_of_a_fault_is_told_the_same_way_for_every_kind(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        found = {}
+        for kind in KINDS:
+            body = {"resources": [{"kind": kind, "name": "x", "strange": 1}]}
+            problem = (await gateway.call("POST", "/v1/apply", body, org="acme")).json()
+            found[kind] = "resources.0.strange" in [error["field"] for error in problem["errors"]]
+
+    assert found == dict.fromkeys(KINDS, True)

@@ -13,9 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from schemas.errors import CODES, AppError, Code, Invalid
+from schemas.manifest import KINDS
 
 PROBLEM = "application/problem+json"
-_KIND_TAGS = {"Organization", "Persona", "Rule", "Intent"}
+_KIND_TAGS = frozenset(KINDS)
 _OF_STATUS = {404: Code.GONE, 405: Code.METHOD, 413: Code.TOO_LARGE, 415: Code.MEDIA_TYPE}
 
 

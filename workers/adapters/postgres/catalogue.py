@@ -37,10 +37,12 @@ _RECEIVED = """m.id IN (SELECT media_id FROM media_facts
 _FAR = "CASE WHEN m.model = :model THEN m.embedding <=> CAST(:vector AS vector) END"
 _ANOTHER_ALBUM = "(CAST(:album AS text) IS NOT NULL AND a.name IS DISTINCT FROM CAST(:album AS text))"
 
-# Rows in the order of their ids: two lookups of a run may be under way at once, and must not wait for each other.
+# Rows in the order of their ids: two lookups of a run may be under way at once, and must not wait for each other. A
+# conversation that exists nowhere (the playground's) remembers nothing.
 _SHOWN = f"""
 , kept AS (
-  INSERT INTO shown_media (conversation_id, media_id) SELECT :conversation, id FROM best ORDER BY id
+  INSERT INTO shown_media (conversation_id, media_id)
+  SELECT c.id, best.id FROM best JOIN conversations c ON c.id = :conversation ORDER BY best.id
   ON CONFLICT (conversation_id, media_id) DO UPDATE SET at = clock_timestamp()
 )
 SELECT m.name, m.type, m.url, a.name AS album, m.price, m.currency, m.description, m.tags,

@@ -58,7 +58,7 @@ async def consent(parts: The, caller: By, id: str, given: ConsentIn | None = Non
 @allows(Role.APP, Role.OPERATOR, Role.OPS, scoped=True)
 async def read_consent(parts: The, caller: By, id: str) -> Response:
     """What the conversation's contact has said no and yes to, and who opened a safety lock; oldest first."""
-    return answer(await parts.conversations.consents(org_of(caller), known_name(id)))
+    return answer(await parts.conversations.consents(caller.org, known_name(id)))
 
 
 @router.post(

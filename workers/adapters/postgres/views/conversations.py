@@ -62,8 +62,8 @@ class Conversations:
         following = reference("msg", messages[limit - 1].position) if len(messages) > limit else None
         return _shown(row, job, [_message(message, around) for message in reversed(messages[:limit])], following)
 
-    async def consents(self, org: OrgId, name: str) -> Page[ConsentRecordOut]:
-        """All of the contact's, whichever conversation they were given in. Raises NotFound."""
+    async def consents(self, org: OrgId | None, name: str) -> Page[ConsentRecordOut]:
+        """All of the contact's, whichever conversation they were given in. Raises NotFound, Conflict as `one` does."""
         async with self._snapshots.open() as connection:
             row = await _find(connection, org, name)
             records = (await connection.execute(_CONSENTS, {"id": row.id})).all()
