@@ -75,6 +75,7 @@ async def test_an_installation_is_looked_at(database_url: str, redis_url: str, t
         "webhooks": "warning",
         "model reply": "ok",
         "model review": "ok",
+        "model auxiliary": "ok",
         "models": "warning",
         "simulator": "warning",
         "prompt": "ok",
@@ -121,7 +122,7 @@ async def test_without_redis_key_and_files_it_says_so(database_url: str, tmp_pat
     found = await examined(database_url, block, STORAGE_URL=str(folder))
 
     wrong = {check for check, (level, _) in found.items() if level == "wrong"}
-    assert wrong == {"redis", "model reply", "model review", "storage"}
+    assert wrong == {"redis", "model reply", "model review", "model auxiliary", "storage"}
 
 
 async def test_jobs_that_a_rate_limit_keeps_waiting_are_counted(database_url: str) -> None:

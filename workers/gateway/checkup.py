@@ -30,7 +30,7 @@ from workers.adapters.llm.prices import GenaiPrices
 from workers.adapters.postgres.views.health import Health
 from workers.gateway.parts import Breakers, Probe
 
-NEEDED = (Task.REPLY, Task.REVIEW)
+NEEDED = (Task.REPLY, Task.REVIEW, Task.AUXILIARY)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
