@@ -73,7 +73,9 @@ class Execution(Generic[S]):
     async def _in_order(self, turn: Sequence[Ready[S] | Barred], lookups: "_Lookups[S]") -> list[ToolResult] | Halt:
         results = []
         for at, item in enumerate(turn):
-            outcome = item.refusal if isinstance(item, Barred) else await self._make(item, turn[at:], lookups)
+            # However many before it are refused, each of these is still to be made.
+            sure = turn[at : at + self._limits.max_refused_tool_calls - self._counts.refused]
+            outcome = item.refusal if isinstance(item, Barred) else await self._make(item, sure, lookups)
             refused = isinstance(outcome, Refused)
             text = outcome.sentence if isinstance(outcome, Refused) else outcome.text
             unknown = isinstance(item, Barred) and item.unknown
@@ -86,9 +88,9 @@ class Execution(Generic[S]):
                 break
         return results
 
-    async def _make(self, item: Ready[S], rest: Sequence[Ready[S] | Barred], lookups: "_Lookups[S]") -> Outcome:
+    async def _make(self, item: Ready[S], sure: Sequence[Ready[S] | Barred], lookups: "_Lookups[S]") -> Outcome:
         if item.tool.effect is Effect.READ:
-            lookups.start(_until_end(rest))
+            lookups.start(_until_end(sure))
             found = await lookups.outcome(item)
             if isinstance(found, Done):
                 self._state.learnt(found.text)

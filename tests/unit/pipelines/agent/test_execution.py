@@ -54,6 +54,17 @@ async def test_parallel_lookups_that_are_refused_count_one_each_in_order() -> No
     assert "note" not in desk.log
 
 
+async def test_a_lookup_that_a_guard_may_still_forbid_is_not_started() -> None:
+    desk = Desk()
+    desk.open.set()
+    said = calls(("look", {"q": "void"}), ("nope", {}), ("look", {"q": "b"}))
+
+    halt = await execution(desk, max_refused_tool_calls=2).turn(said, {}, 5.0)
+
+    assert isinstance(halt, Halt)
+    assert desk.log == ["look void"]
+
+
 async def test_nothing_after_an_ending_is_started() -> None:
     desk = Desk()
     desk.open.set()
