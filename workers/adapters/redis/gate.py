@@ -75,12 +75,12 @@ class RedisGate:
     async def _newest(self, model: Model) -> Shut | None:
         """As Redis has it, unless this process knows of a later one: then Redis was wiped, or was away."""
         answered, shared = await self._shared(model)
-        known = self._known.get(model)  # read after the wait: a later limit may have been heard of meanwhile
+        known = self._known.get(model)  # read after each wait: a later limit may have been heard of meanwhile
         if shared is not None and (known is None or shared.opens_at >= known.opens_at or shared.token == known.token):
             return self._remember(model, shared)
         if answered and known is not None:
             await self._tell(model, known)
-        return known
+        return self._known.get(model)
 
     async def _shared(self, model: Model) -> tuple[bool, Shut | None]:
         """(Redis has answered, what it has)."""
