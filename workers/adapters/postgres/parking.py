@@ -39,8 +39,8 @@ async def park(tx: Transaction, conversation: Locked, job: Job, parked: Parked) 
         return await fail(
             tx, conversation, job, Code.MODELS_FAILED, parked.kind.value, parked.sentence, trace=parked.trace
         )
-    backoff = min(2.0**tries, LONGEST_BACKOFF)
-    pause = (parked.retry_after or backoff) * (1 + SPREAD * tx.chance())
+    spread = 1 + SPREAD * tx.chance()
+    pause = parked.retry_after * spread if parked.retry_after else min(2.0**tries * spread, LONGEST_BACKOFF)
     row = await tx.the(
         _PARK,
         org=conversation.org,
