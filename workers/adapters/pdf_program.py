@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def confine(memory: int, seconds: int) -> None:
-    """No more memory or time than that, no file to write to, no other process, no core dump with the document in it."""
+    """No more memory or processor time than that, no file to write to, no core dump with the document in it."""
     for what, most in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CPU, seconds),
