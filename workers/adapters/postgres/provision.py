@@ -28,7 +28,7 @@ from schemas.responsibility import NOTICE_RESPONSIBILITY, NOTICE_RESPONSIBILITY_
 from schemas.showcase import AlbumDocument, MediaDocument
 from schemas.users import UserDocument
 from workers.adapters.postgres.acceptable import refuse_unacceptable
-from workers.adapters.postgres.again import tries
+from workers.adapters.postgres.again import decided
 from workers.adapters.postgres.audit import write_audit
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.documents import KNOWN, ChangedMeanwhile, Ready, Shelf
@@ -91,22 +91,19 @@ class Provision:
         organization = organization_of(named, manifest)
         _refuse_twins(manifest)
         refuse_unacceptable(manifest)
-        for _ in tries():
-            media = of_kind(manifest, MediaDocument).values()
-            documents = of_kind(manifest, KnowledgeDocument).values()
+        media, documents = of_kind(manifest, MediaDocument).values(), of_kind(manifest, KnowledgeDocument).values()
+
+        async def write() -> Results:
             payer = await self._payer(organization) if media or documents else None
             ready = await self._prepared(organization, documents, payer)
             vectors = await meanings(self._db, self._embedder, organization, media, payer)
-            try:
-                results = await self._write(organization, manifest, who, payer, ready, vectors)
-            except (ChangedMeanwhile, MeantOtherwise):
-                continue
-            applied = [
-                Applied(kind=item.kind, name=item.name, result=results[item.kind, item.name])
-                for item in manifest.resources
-            ]
-            return ApplyOut(organization=organization, resources=applied)
-        raise AssertionError("never reached")
+            return await self._write(organization, manifest, who, payer, ready, vectors)
+
+        results = await decided(write, ChangedMeanwhile, MeantOtherwise)
+        applied = [
+            Applied(kind=item.kind, name=item.name, result=results[item.kind, item.name]) for item in manifest.resources
+        ]
+        return ApplyOut(organization=organization, resources=applied)
 
     async def _payer(self, organization: str) -> OrgId:
         async with self._db.transaction() as connection:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from schemas.ids import ErasureId, OrgId
 from schemas.rights import ErasureOut
 from workers.adapters.postgres import erasing, erasures, retention
-from workers.adapters.postgres.again import tries
+from workers.adapters.postgres.again import decided
 from workers.adapters.postgres.erasures import Batch
 from workers.adapters.postgres.in_transactions import InTransactions
 from workers.adapters.postgres.retention import Sweep
@@ -29,13 +29,12 @@ class Rights(InTransactions):
         """Row 36. From the answer on nobody is known under that name; what is left is erased in the background.
         Asked again, the same erasure is answered, unless somebody has come under that name since: then that one is
         erased. Raises NotFound."""
-        for _ in tries():
-            try:
-                async with self._erasing() as tx:
-                    return await erasures.one(tx, org, await erasing.decide(tx, org, contact, who))
-            except erasing.WroteMeanwhile:
-                continue
-        raise AssertionError("never reached")
+
+        async def decide() -> ErasureOut:
+            async with self._erasing() as tx:
+                return await erasures.one(tx, org, await erasing.decide(tx, org, contact, who))
+
+        return await decided(decide, erasing.WroteMeanwhile)
 
     async def erasure(self, org: OrgId, number: ErasureId) -> ErasureOut:
         """How far it is. Raises NotFound."""

@@ -47,7 +47,7 @@ from workers.adapters.postgres import (
     summaries,
 )
 from workers.adapters.postgres import spoken as voiced
-from workers.adapters.postgres.again import tries
+from workers.adapters.postgres.again import decided
 from workers.adapters.postgres.operators import ByOperators
 
 
@@ -64,16 +64,17 @@ class Transitions(ByOperators):
         if message.author == "self":
             return Ingested(message=message.id, conversation=message.conversation, job=None, reason=NoJob.ECHO)
         alarm = _alarm(message.author, message.text, message.id)
-        for _ in tries():
-            try:
-                async with self._transaction() as tx:
-                    return await ingest.arrive(tx, org, message, alarm)
-            except ingest.ErasedMeanwhile:
-                continue  # nobody has that name any more: next time it is somebody new's
-            except ingest.SeenElsewhere:
-                async with self._transaction() as tx:
-                    return await seen.answer_known(tx, org, message)
-        raise AssertionError("never reached")
+
+        async def arrive() -> Ingested:
+            async with self._transaction() as tx:
+                return await ingest.arrive(tx, org, message, alarm)
+
+        try:
+            # Whoever was erased meanwhile has no name any more: next time it is somebody new's.
+            return await decided(arrive, ingest.ErasedMeanwhile)
+        except ingest.SeenElsewhere:
+            async with self._transaction() as tx:
+                return await seen.answer_known(tx, org, message)
 
     async def edit_message(self, org: OrgId, name: str, patch: MessagePatch) -> Ingested:
         """Rows 1 to 6 again, when the message is unanswered or a job is live. Raises NotFound, Invalid, TooLarge."""
