@@ -12,9 +12,9 @@ from tests.chaos import invariants
 from tests.chaos.evidence import Evidence, gather
 from tests.chaos.load import Load
 from tests.chaos.plan import Fault, Kind, counted
-from tests.chaos.proxy import Mode
 from tests.chaos.receiver import Mood
 from tests.chaos.stage import Stage
+from tests.proxy import Mode
 
 PROGRESS_SECONDS = 10.0
 REST_SECONDS = 150.0

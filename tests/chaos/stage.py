@@ -17,8 +17,8 @@ from redis import Redis
 
 from tests import servers
 from tests.chaos.plan import PROCESSES
-from tests.chaos.proxy import Mode, Proxies, Proxy, proxies
 from tests.chaos.receiver import MoodyReceiver, moody_receiver
+from tests.proxy import Mode, Proxies, Proxy, proxies
 from tests.simulator import RunningSimulator, running_simulator
 from tests.stack import Stack, running_stack, wait_until
 from workers.runtime.embedded import EmbeddedPostgres, EmbeddedValkey

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.chaos.proxy import Mode, Proxies, Proxy, proxies
+from tests.proxy import Mode, Proxies, Proxy, proxies
 
 
 class Echo(socketserver.BaseRequestHandler):

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from redis.exceptions import RedisError
 
-from tests.chaos.proxy import Mode, Proxies, Proxy, proxies
+from tests.proxy import Mode, Proxies, Proxy, proxies
 from workers.adapters.redis.courier import connect
 from workers.runtime.loop import new_event_loop
 

@@ -1,7 +1,7 @@
 """What the gateway answers while PostgreSQL is slow, full, read-only or away: 503, soon, and 202 again afterwards.
 
 The gateway is the real process, the server a real one that is really filled up and really told to refuse writes. It is
-reached through a proxy, so that it can also be made slow, silent and deaf.
+reached through a proxy, so that it can also be made slow, silent and cut off.
 """
 
 import time
@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import psycopg
@@ -19,7 +20,7 @@ from psycopg import sql
 
 from tests import servers
 from tests.integration.test_gateway_process import HEADERS, a_process, prepare
-from tests.proxy import Proxy, running_proxy
+from tests.proxy import Mode, Proxies, Proxy, proxies
 from tests.stack import wait_until
 from workers.runtime.embedded import EmbeddedPostgres
 
@@ -52,8 +53,12 @@ class Ground:
     server: str
     """The server's own address, past the proxy."""
     database: str
+    all_proxies: Proxies
     proxy: Proxy
     http: httpx2.Client
+
+    def turn(self, mode: Mode, seconds: float = 0.0) -> None:
+        self.all_proxies.turn(self.proxy, mode, seconds)
 
     def ask(self, asked: str = WRITE) -> Answer:
         method, path = asked.split(" ")
@@ -99,17 +104,26 @@ def small_server() -> Iterator[str]:
         yield server.database_url
 
 
+def a_proxy_before(database: str, all_proxies: Proxies) -> tuple[Proxy, str]:
+    """The proxy, and the database's address through it."""
+    parts = urlsplit(database)
+    proxy = all_proxies.open(f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432")
+    return proxy, f"postgresql://{parts.username}@127.0.0.1:{proxy.port}{parts.path}"
+
+
 @pytest.fixture
 def ground(small_server: str) -> Iterator[Ground]:
-    with (
-        servers.database(small_server) as database,
-        running_proxy(database) as (proxy, through),
-        a_process(through, **LIMITS) as (_, url),
-        httpx2.Client(base_url=url, headers=HEADERS, timeout=20, limits=httpx2.Limits(max_connections=100)) as http,
-    ):
-        prepare(url)
-        yield Ground(small_server, database, proxy, http)
-        proxy.silent.clear()
+    with servers.database(small_server) as database, proxies() as all_proxies:
+        proxy, through = a_proxy_before(database, all_proxies)
+        limits = httpx2.Limits(max_connections=100)
+        with (
+            a_process(through, **LIMITS) as (_, url),
+            httpx2.Client(base_url=url, headers=HEADERS, timeout=20, limits=limits) as http,
+        ):
+            prepare(url)
+            ground = Ground(small_server, database, all_proxies, proxy, http)
+            yield ground
+            ground.turn(Mode.PASS)
 
 
 def a_crowd(ground: Ground, size: int = 40) -> list[Answer]:
@@ -119,7 +133,7 @@ def a_crowd(ground: Ground, size: int = 40) -> list[Answer]:
 
 def test_a_server_that_says_nothing_any_more_is_hung_up_on(ground: Ground) -> None:
     assert ground.ask().status == 202
-    ground.proxy.silent.set()
+    ground.turn(Mode.FREEZE)
 
     ground.sent_away(*PATHS)
     crowd = a_crowd(ground)
@@ -127,7 +141,7 @@ def test_a_server_that_says_nothing_any_more_is_hung_up_on(ground: Ground) -> No
     assert {answer.status for answer in crowd} == {503}
     assert max(answer.seconds for answer in crowd) < SOON
     assert sum(answer.seconds < 0.7 for answer in crowd) >= 40 - 12 - 4, "who finds too many waiting need not wait"
-    ground.proxy.silent.clear()
+    ground.turn(Mode.PASS)
     ground.comes_back()
     shed = ground.shed()
     assert shed["crowd"] >= 40 - 12 - 4
@@ -135,11 +149,11 @@ def test_a_server_that_says_nothing_any_more_is_hung_up_on(ground: Ground) -> No
 
 
 def test_a_server_that_is_too_slow_is_given_up_and_one_that_is_a_little_slow_is_waited_for(ground: Ground) -> None:
-    ground.proxy.delay = 0.05
+    ground.turn(Mode.SLOW, 0.025)  # each way
     assert ground.ask().status == 202
-    ground.proxy.delay = 0.8
+    ground.turn(Mode.SLOW, 0.4)
     ground.sent_away(WRITE, "GET /v1/jobs", "GET /metrics")
-    ground.proxy.delay = 0
+    ground.turn(Mode.PASS)
     ground.comes_back()
 
 
@@ -153,7 +167,8 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server_itself(ground: G
         assert left == (0,), "what nobody waits for does not go on"
     ground.comes_back()
     ground.tell(f"ALTER DATABASE {ground.database.split('/')[3].split('?')[0]} SET statement_timeout = 1")
-    ground.proxy.cut()
+    ground.turn(Mode.CUT)
+    ground.turn(Mode.PASS)
     ground.comes_back()  # on our connections, ours counts
 
 
@@ -205,12 +220,11 @@ def read_only(ground: Ground, on: str) -> None:
 
 
 def test_a_server_that_is_not_there(ground: Ground) -> None:
-    ground.proxy.deaf = True
-    ground.proxy.cut()
+    ground.turn(Mode.CUT)
 
     ground.sent_away(*PATHS)
     crowd = a_crowd(ground)
 
     assert Counter(answer.status for answer in crowd) == {503: 40}
-    ground.proxy.deaf = False
+    ground.turn(Mode.PASS)
     ground.comes_back()

@@ -11,7 +11,7 @@ import pytest
 from schemas.agent import Kept
 from schemas.errors import Unavailable
 from tests.builders_storage import Storage, a_reservation, a_storage
-from tests.chaos.proxy import proxies
+from tests.proxy import proxies
 from workers.adapters.postgres.database import Database, Patience, driver_of
 
 WAITING = "wait_event_type = 'Lock'"
