@@ -59,6 +59,10 @@ class Stack:
     logs: Path
     children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
+    @property
+    def database_url(self) -> str:
+        return self.environment["DATABASE_URL"]
+
     def start(self, name: str, *arguments: str, **extra: str) -> subprocess.Popen[bytes]:
         log = (self.logs / f"{name}.log").open("ab")
         with log:

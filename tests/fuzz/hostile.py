@@ -1,5 +1,8 @@
 """Values that somebody sends where something else was meant."""
 
+from collections.abc import Iterator
+from typing import Any
+
 TEXTS = (
     "",
     " ",
@@ -53,3 +56,20 @@ TEXTS = (
     "when: =",
     "<<: 1",
 )  # fmt: skip
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where in JSON something stands, by the names and numbers that lead to it."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield (*at, key)
+        if isinstance(inner, dict | list):
+            yield from places(inner, (*at, key))
+
+
+def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
+    """A copy with something else at that place."""
+    if not at:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[at[0]] = put(value[at[0]], at[1:], new)
+    return copy

@@ -2,7 +2,6 @@
 whatever was taken can be read by a worker."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.strategy import IntentSpec, RuleSpec
 from tests.builders_face import a_gateway
+from tests.fuzz.hostile import places, put
 from tests.victim import ORG, RESOURCES
 
 FULL_PERSONA = {
@@ -74,21 +74,6 @@ HOSTILE: list[Any] = [
     "contact.profile.x.y.z == 1", "9223372036854775807 + 1 > 0", "timestamp('x') > now",
     "duration('99999999999h') > duration('1h')", "http://[::1", "https://x.example:99999/",
 ]  # fmt: skip
-
-
-def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield (*at, key)
-        if isinstance(inner, dict | list):
-            yield from places(inner, (*at, key))
-
-
-def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
-    if not at:
-        return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[at[0]] = put(value[at[0]], at[1:], new)
-    return copy
 
 
 @pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.slow)])

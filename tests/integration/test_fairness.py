@@ -11,7 +11,7 @@ import pytest
 
 from tests import servers
 from tests.simulator import running_simulator
-from tests.stack import Stack, Talk, running_stack, wait_until
+from tests.stack import Stack, Talk, stack_on_a_database, wait_until
 from tests.upstream import SECRET, Receiver
 
 FLOOD, MESSAGES = 300, 10
@@ -49,15 +49,18 @@ class Ground:
 @pytest.fixture
 def ground(postgres_server: str, database_template: str, redis_server: str, receiver: Receiver) -> Iterator[Ground]:
     redis_url = servers.with_redis_database(redis_server, 11)
-    servers.flush(redis_url)
     with (
         running_simulator(latency=THINK_SECONDS) as model,
-        servers.database(postgres_server, database_template) as database_url,
-        running_stack(
-            database_url, redis_url, model.base_url, receiver, REPLIQUE_WORKER__THREADS=str(THREADS)
+        stack_on_a_database(
+            postgres_server,
+            database_template,
+            redis_url,
+            model.base_url,
+            receiver,
+            REPLIQUE_WORKER__THREADS=str(THREADS),
         ) as stack,
     ):
-        yield Ground(stack, database_url)
+        yield Ground(stack, stack.database_url)
 
 
 @pytest.mark.timeout(120)

@@ -17,7 +17,7 @@ from tests import servers
 from tests.integration.own import simulator
 from tests.scripts import bubbles, call, done
 from tests.simulator import RunningSimulator
-from tests.stack import NUMBERS, Stack, Talk, running_stack, wait_until
+from tests.stack import NUMBERS, Stack, Talk, stack_on_a_database, wait_until
 from tests.upstream import SECRET, Receiver
 from workers.adapters.llm.anthropic import CALL_HEADER
 from workers.adapters.llm.prices import GenaiPrices
@@ -61,13 +61,10 @@ def till(
     postgres_server: str, database_template: str, redis_server: str, simulator: RunningSimulator, receiver: Receiver
 ) -> Iterator[Till]:
     redis_url = servers.with_redis_database(redis_server, 12)
-    servers.flush(redis_url)
     settings = {**SETTINGS, "REPLIQUE_QUEUE__LEASE_SECONDS": "4", "REPLIQUE_QUEUE__RENEW_SECONDS": "0.5"}
-    with (
-        servers.database(postgres_server, database_template) as database_url,
-        running_stack(database_url, redis_url, simulator.base_url, receiver, **settings) as stack,
-    ):
-        till = Till(stack, database_url)
+    model_url = simulator.base_url
+    with stack_on_a_database(postgres_server, database_template, redis_url, model_url, receiver, **settings) as stack:
+        till = Till(stack, stack.database_url)
         till.start("reply-2")
         yield till
 

@@ -18,7 +18,7 @@ from redis import Redis
 from tests import canary, servers
 from tests.scripts import bubbles, call, done
 from tests.simulator import RunningSimulator
-from tests.stack import ADMIN_KEY, Stack, Talk, running_stack, wait_until
+from tests.stack import ADMIN_KEY, Stack, Talk, stack_on_a_database, wait_until
 from tests.upstream import SECRET, Receiver
 from tests.workers import send_raw
 from workers.simulator.control import SimulatorControl
@@ -39,13 +39,10 @@ def stack(
     postgres_server: str, database_template: str, redis_server: str, simulator: RunningSimulator, receiver: Receiver
 ) -> Iterator[Stack]:
     redis_url = servers.with_redis_database(redis_server, 14)
-    servers.flush(redis_url)
     loud = {"REPLIQUE_LOG_LEVEL": "DEBUG", "REPLIQUE_LLM__RETRIES": "0", "REPLIQUE_DELIVERY__GIVE_UP_SECONDS": "3"}
     loud |= {"REPLIQUE_QUEUE__LEASE_SECONDS": "3", "REPLIQUE_QUEUE__RENEW_SECONDS": "1"}
-    with (
-        servers.database(postgres_server, database_template) as database_url,
-        running_stack(database_url, redis_url, simulator.base_url, receiver, **loud) as running,
-    ):
+    model_url = simulator.base_url
+    with stack_on_a_database(postgres_server, database_template, redis_url, model_url, receiver, **loud) as running:
         # The provider's key is one of the secrets: its worker is started anew with one that can be found.
         running.stop("reply")
         running.start(

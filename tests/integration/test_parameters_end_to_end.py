@@ -14,7 +14,7 @@ from tests.builders_media import a_document, an_album
 from tests.integration.test_media_end_to_end import dated_back
 from tests.scripts import bubbles, call, done, heard
 from tests.simulator import RunningSimulator
-from tests.stack import COMMAND, Stack, Talk, clean_environment, running_stack
+from tests.stack import COMMAND, Stack, Talk, clean_environment, stack_on_a_database
 from tests.upstream import Receiver
 from workers.simulator.control import SimulatorControl
 
@@ -230,18 +230,9 @@ async def test_the_environment_gives_the_defaults_and_the_persona_wins(
     postgres_server: str, database_template: str, redis_server: str, simulator: RunningSimulator, receiver: Receiver
 ) -> None:
     redis_url = servers.with_redis_database(redis_server, 14)
-    servers.flush(redis_url)
-    with (
-        servers.database(postgres_server, database_template) as database_url,
-        running_stack(
-            database_url,
-            redis_url,
-            simulator.base_url,
-            receiver,
-            REPLIQUE_AGENT__MAX_ITERATIONS="2",
-            REPLIQUE_AGENT__USE_REDACTION_VALIDATION="false",
-        ) as stack,
-    ):
+    settings = {"REPLIQUE_AGENT__MAX_ITERATIONS": "2", "REPLIQUE_AGENT__USE_REDACTION_VALIDATION": "false"}
+    model_url = simulator.base_url
+    with stack_on_a_database(postgres_server, database_template, redis_url, model_url, receiver, **settings) as stack:
         async with simulator.control() as model:
             talk = stack.organization()
             await model.script(plan(1), *says("Un."), match=talk.marker, task="reply")

@@ -17,7 +17,7 @@ from redis import Redis
 from tests import servers
 from tests.integration.own import simulator
 from tests.simulator import RunningSimulator
-from tests.stack import Stack, Talk, running_stack, wait_until
+from tests.stack import Stack, Talk, stack_on_a_database, wait_until
 from tests.upstream import SECRET, Receiver
 
 __all__ = ["simulator"]
@@ -44,15 +44,12 @@ def ground(
     postgres_server: str, database_template: str, redis_server: str, simulator: RunningSimulator, receiver: Receiver
 ) -> Iterator[Ground]:
     redis_url = servers.with_redis_database(redis_server, 13)
-    servers.flush(redis_url)
-    with (
-        servers.database(postgres_server, database_template) as database_url,
-        running_stack(database_url, redis_url, simulator.base_url, receiver, **RAMP) as stack,
-    ):
+    model_url = simulator.base_url
+    with stack_on_a_database(postgres_server, database_template, redis_url, model_url, receiver, **RAMP) as stack:
         log = stack.logs / "reply-2.log"
         stack.start("reply-2", "worker", "--queues", "reply,background", REPLIQUE_INSTANCE="reply-2")
         wait_until(lambda: "worker_started" in log.read_text(errors="replace") or None, 60, "the second worker")
-        yield Ground(stack, database_url, redis_url)
+        yield Ground(stack, stack.database_url, redis_url)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pipelines.llm.dialects.openai import from_wire as from_openai
 from schemas.errors import FailureKind, ModelFailure
 from schemas.llm import ModelAnswer
 from tests.fakes import HAIKU
+from tests.fuzz.hostile import places, put
 from workers.adapters.llm.reading import read_answer
 
 JSON = st.recursive(
@@ -51,19 +52,6 @@ def read(body: bytes, dialect: Any) -> ModelAnswer | FailureKind:
         return failure.kind
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [at, *(found for key, item in inner for found in places(item, (*at, key)))]
-
-
-def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
-    if not at:
-        return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[at[0]] = put(value[at[0]], at[1:], new)
-    return copy
-
-
 HOSTILE = [
     b"Infinity", b"-Infinity", b"NaN", b"1e999", b"9" * 4_000, b"9" * 5_000, b"-1", b"null", b'"\\ud800\\u0000"', b"[]",
     b"{}", b'{"a":' * 50 + b"1" + b"}" * 50, b'{"a":' * 400 + b"1" + b"}" * 400, b"[" * 980 + b"]" * 980,
@@ -74,7 +62,7 @@ HOSTILE = [
 @pytest.mark.parametrize(("dialect", "whole"), DIALECTS, ids=["anthropic", "openai"])
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda raw: repr(raw[:12]))
 def test_hostile_values_at_every_place(dialect: Any, whole: dict[str, Any], hostile: bytes) -> None:
-    for at in places(whole):
+    for at in [(), *places(whole)]:
         body = json.dumps(put(whole, at, "@")).encode().replace(b'"@"', hostile)
         answer = read(body, dialect)
         assert isinstance(answer, ModelAnswer) or answer is FailureKind.CUT, at
@@ -106,7 +94,7 @@ def test_arguments_that_are_nested_without_end_count_as_none() -> None:
 @given(st.sampled_from(DIALECTS), st.data())
 def test_any_json_anywhere(dialect: Any, data: st.DataObject) -> None:
     reader, whole = dialect
-    at = data.draw(st.sampled_from(places(whole)))
+    at = data.draw(st.sampled_from([(), *places(whole)]))
     body = json.dumps(put(whole, at, data.draw(JSON))).encode()
 
     assert isinstance(read(body, reader), ModelAnswer | FailureKind)
