@@ -49,7 +49,8 @@ class ServerHealth:
     """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had. `rate_limited`: jobs
     that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more. `vectors_of`: models that
     made stored vectors. `own_routes`: what organisations name in `models`. `own_in_vain`: organisations' settings that
-    nothing reads yet, with whose they are. `later`: the schema is a later release's, and this one runs on it."""
+    nothing reads yet, with whose they are. `crowding`: organisations beside others that may hold more than their
+    share of a worker's threads. `later`: the schema is a later release's, and this one runs on it."""
 
     version: int
     migration: str | None
@@ -67,6 +68,7 @@ class ServerHealth:
     vectors_of: Sequence[str] = ()
     own_routes: Sequence[str] = ()
     own_in_vain: Sequence[str] = ()
+    crowding: Sequence[str] = ()
     later: bool = False
 
     @property
@@ -113,6 +115,8 @@ class Checkup:
     storage_url: str | None
     storage: str | None
     local: bool
+    threads: int = 64
+    """Of one worker process, as the settings have it."""
     embeds: str | None = None
     """The model that makes vectors here."""
     set_in_vain: Sequence[str] = ()

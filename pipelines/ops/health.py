@@ -17,6 +17,7 @@ def findings(checkup: Checkup) -> list[Finding]:
         *_postgres(checkup.server),
         *_redis(checkup),
         *(_workers(queue) for queue in (checkup.server.queues if checkup.server else ())),
+        *_crowding(checkup),
         *_webhooks(checkup.server),
         *_models(checkup),
         *_rate_limits(checkup.server),
@@ -117,6 +118,22 @@ def _workers(queue: QueueHealth) -> Finding:
     if queue.working:
         return _ok(check, f"{queue.workers} processes work on {queue.working} rows, every lease is renewed")
     return _ok(check, "nothing is in hand and nothing waits")
+
+
+def fair_share(threads: int) -> int:
+    """How many of a worker's threads one organisation may hold without being felt by the others: a quarter."""
+    return max(1, threads // 4)
+
+
+def _crowding(checkup: Checkup) -> Iterator[Finding]:
+    if checkup.server is None or not checkup.server.crowding:
+        return
+    sentence = (
+        f"may hold more than {fair_share(checkup.threads)} of a worker's {checkup.threads} threads, so their flood "
+        f"holds up others: {', '.join(checkup.server.crowding)}"
+    )
+    to_do = "lower limits.in_flight of these Organizations, or raise REPLIQUE_WORKER__THREADS"
+    yield _warn("fairness", sentence, to_do)
 
 
 def _webhooks(server: ServerHealth | None) -> Iterator[Finding]:

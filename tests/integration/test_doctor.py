@@ -52,6 +52,21 @@ async def test_what_organisations_set_is_looked_at_too(database_url: str) -> Non
     assert found["prices"].startswith("no price is known: anthropic:claude-of-nobody-9;")
 
 
+async def test_who_may_hold_more_than_a_quarter_of_a_workers_threads_is_named_unless_it_is_alone(
+    database_url: str,
+) -> None:
+    async with a_gateway(database_url, REPLIQUE_WORKER__THREADS="32") as gateway:
+        await gateway.organization("big", limits={"in_flight": 9})
+        ops = await gateway.key("ops")
+        alone = (await gateway.call("GET", "/v1/doctor", key=ops)).json()
+        await gateway.organization("fair", limits={"in_flight": 8})
+        beside = (await gateway.call("GET", "/v1/doctor", key=ops)).json()
+
+    found = [finding["sentence"] for finding in beside["findings"] if finding["check"] == "fairness"]
+    assert found == ["may hold more than 8 of a worker's 32 threads, so their flood holds up others: big"]
+    assert "fairness" not in {finding["check"] for finding in alone["findings"]}
+
+
 async def test_an_installation_is_looked_at(database_url: str, redis_url: str, tmp_path: Path) -> None:
     found = await examined(
         database_url,
@@ -104,9 +119,9 @@ async def test_webhooks_that_fail_again_and_again_are_told_before_they_are_given
         await storage.hold("un")
         await storage.transitions.settle(await storage.send(), Refused("503", final=False))
         health = Health(Snapshots(storage.database))
-        once = await health.server()
+        once = await health.server(16)
         await storage.rows("UPDATE deliveries SET attempts = 3")
-        often = await health.server()
+        often = await health.server(16)
         names = [row["name"] for row in await storage.rows("SELECT name FROM organizations")]
 
     assert (once.failing_webhook, often.failing_webhook) == ([], names)

@@ -18,7 +18,7 @@ from pipelines.llm.models import (
     routes_of,
 )
 from pipelines.memory.switch import may_recall
-from pipelines.ops.health import all_well, findings
+from pipelines.ops.health import all_well, fair_share, findings
 from schemas.errors import Unavailable
 from schemas.health import Checkup, DoctorOut, PromptHealth
 from schemas.llm import Model, Task, Usage
@@ -49,7 +49,7 @@ class Doctor:
     async def _look(self) -> Checkup:
         settings = self._settings
         try:
-            server = await self._health.server()
+            server = await self._health.server(fair_share(settings.worker.threads))
         except Unavailable:
             server = None
         routes = _routes(settings)
@@ -64,6 +64,7 @@ class Doctor:
             storage_url=settings.storage_url,
             storage=None if settings.storage_url is None else await _stored(settings.storage_url),
             local=urlsplit(settings.public_url).hostname in LOOPBACK,
+            threads=settings.worker.threads,
             embeds=name_of(settings),
             set_in_vain=[*settings.set_in_vain, *(server.own_in_vain if server else ())],
             unpriced=_unpriced(routes, server.own_routes if server else ()),

@@ -64,6 +64,7 @@ def test_all_is_well() -> None:
         ({"down": ("anthropic:x",)}, "models down", Level.WARNING),
         (the_queue(lost=1), "workers reply", Level.WARNING),
         (the_server(rate_limited=187, rate_limited_seconds=42.4), "rate limits", Level.WARNING),
+        (the_server(crowding=("acme",)), "fairness", Level.WARNING),
         (the_server(disabled_webhook=("acme",)), "webhooks", Level.WRONG),
         (the_server(no_webhook=("acme",)), "webhooks", Level.WARNING),
         (the_server(failing_webhook=("acme",)), "webhooks", Level.WARNING),

@@ -69,6 +69,11 @@ _OWN_IN_VAIN = text(
     "SELECT name FROM organizations WHERE CAST(spec #>> '{limits,escalation_minutes}' AS int) <> :usual "
     "ORDER BY name LIMIT :named"
 )
+# Alone on the machine, an organisation can hold up nobody.
+_CROWDING = text(
+    "SELECT name FROM organizations WHERE CAST(spec #>> '{limits,in_flight}' AS int) > :share "
+    "AND (SELECT count(*) FROM organizations) > 1 ORDER BY name LIMIT :named"
+)
 _PERSONAS = text(
     "SELECT p.id, p.name, p.spec, o.id AS org, o.name AS organization, o.spec AS organization_spec "
     "FROM personas p JOIN organizations o ON o.id = p.org_id "
@@ -80,8 +85,9 @@ class Health:
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
 
-    async def server(self) -> ServerHealth:
-        """Raises `Unavailable`. A schema that is not there yet is told by its migration alone."""
+    async def server(self, share: int) -> ServerHealth:
+        """`share`: how many threads of a worker one organisation should hold at most. Raises `Unavailable`. A schema
+        that is not there yet is told by its migration alone."""
         async with self._snapshots.open() as connection:
             schema = await connection.run_sync(fit)
             row = (await connection.execute(_SERVER)).one()
@@ -108,6 +114,7 @@ class Health:
                 rate_limited_seconds=limited.seconds,
                 own_routes=list(await connection.scalars(_OWN_ROUTES)),
                 own_in_vain=await _in_vain(connection),
+                crowding=list(await connection.scalars(_CROWDING, {"share": share, "named": NAMED})),
                 vectors_of=sorted({model for model in models if model is not None}),
             )
 
