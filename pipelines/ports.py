@@ -140,6 +140,14 @@ class Catalogue(Protocol):
         ...
 
 
+class Habits(Protocol):
+    """When contacts write."""
+
+    async def written(self, contact: ContactId) -> Sequence[datetime]:
+        """When this contact wrote lately, in whichever conversation, in any order. Raises `Unavailable`."""
+        ...
+
+
 class Shop(Protocol):
     """What personas sell."""
 
@@ -156,6 +164,14 @@ class PaymentLinks(Protocol):
 
     async def make(self, order: Order) -> Link:
         """One attempt. The same order again is the same link."""
+        ...
+
+
+class LinkExpiry(Protocol):
+    """Closes links before their time. Raises `schemas.payments.LinkFailed`, nothing else."""
+
+    async def expire(self, session: str) -> None:
+        """From now on nobody can pay under it. Also fine when it is over, however it ended."""
         ...
 
 

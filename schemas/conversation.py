@@ -45,6 +45,8 @@ class Flag(StrEnum):
     """Paid under a second link: to be refunded, wholly or in part."""
     PAID_LOCKED = "paid_and_locked"
     """Paid by who is under a safety lock: nothing is delivered, to be refunded."""
+    PAID_CANCELLED = "paid_and_cancelled"
+    """A person has stopped what was paid for: to be refunded, wholly or in part, or delivered after all."""
 
 
 class BubbleKind(StrEnum):

@@ -65,6 +65,15 @@ class Learn(Hint):
     chore: RowNumber
 
 
+class CloseLinks(Hint):
+    """Close at their provider the payment links of a conversation that are closed here."""
+
+    name = "close_links"
+    queue = Queue.BACKGROUND
+
+    chore: RowNumber
+
+
 class Summarize(Hint):
     """Sum up what the window of a conversation is about to cut."""
 

@@ -91,6 +91,8 @@ class JobFacts:
     ended_at: datetime | None = None
     rules: Sequence[Mapping[str, Any]] = ()
     """Of the strategy: those that matched in its run, and what became of them."""
+    plan: str | None = None
+    """From last time, as its newest run read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,8 @@ class Facts:
     follow_up_at: datetime | None = None
     no_follow_up: str | None = None
     """Why the follow-up that was planned last was not written, when nothing has been said since."""
+    organization: str = ""
+    conversation: str = ""
     message: MessageFacts | None = None
     job: JobFacts | None = None
     delivery: DeliveryFacts | None = None

@@ -78,8 +78,20 @@ class Link:
     expires_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Links of one conversation that are closed here, and may still be open where they are paid. The chore is leased
+    under `fence`. `sessions`: what their provider calls them."""
+
+    chore: int
+    fence: int
+    conversation: ConversationId
+    org: OrgId
+    sessions: tuple[str, ...]
+
+
 class LinkFailed(Exception):
-    """No link was made. The only error of `PaymentLinks`.
+    """No link was made, or closed. The only error of `PaymentLinks` and `LinkExpiry`.
 
     `retryable` says whether the same call may succeed later; `retry_after` is in seconds, as a provider asked.
     """

@@ -14,6 +14,7 @@ from sqlalchemy import text
 from schemas.claims import Accepted, Claim, Posted, Posting, Preparing, Recorded
 from schemas.decisions import Decision, Silence, SilenceReason
 from schemas.jobs import AutoReply, DelayedSend, Deliver
+from schemas.payments import Offering
 from tests.builders_face import Gateway, a_gateway
 from tests.builders_storage import QUICK, WEBHOOK, a_reply
 from workers.adapters.postgres.transitions import Transitions
@@ -76,7 +77,7 @@ class Scene:
         await self.say()
         await self.decide(a_reply(*texts))
 
-    async def take(self) -> Posting | Preparing | None:
+    async def take(self) -> Posting | Preparing | Offering | None:
         return await self.storage.claim_send(DelayedSend(conversation=1, job=await self.newest()))
 
     async def leave(self) -> Posting:

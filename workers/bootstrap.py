@@ -22,7 +22,9 @@ from pipelines.ports import (
     Courier,
     Embedder,
     Gate,
+    Habits,
     Keep,
+    LinkExpiry,
     Memory,
     PaymentLinks,
     Shop,
@@ -32,10 +34,10 @@ from schemas.claims import Claim, Posted, Posting, Preparing, Recorded
 from schemas.conversation import Case
 from schemas.decisions import Decision
 from schemas.ids import DeliveryId, JobId
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Queue, Summarize
+from schemas.jobs import AutoReply, CloseLinks, DelayedSend, Deliver, Learn, Queue, Summarize
 from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation, SettledCall
-from schemas.payments import Link, LinkFailed, Offering, Order
+from schemas.payments import Closing, Link, LinkFailed, Offering, Order
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from schemas.summaries import Folding, Summed
@@ -48,8 +50,10 @@ from workers.adapters.embeddings import preload
 from workers.adapters.files.signed import SignedFiles
 from workers.adapters.files.wanted import FilesWhenWanted
 from workers.adapters.payments.build import open_payments
+from workers.adapters.payments.wanted import StripeWhenWanted
 from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.habits import StoredHabits
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.shop import StoredShop
@@ -86,6 +90,8 @@ class Storage(Protocol):
     async def claim_summary(self, hint: Summarize) -> Folding | None: ...
     async def reserve_summary(self, folding: Folding, reservation: Reservation) -> Kept: ...
     async def end_summary(self, folding: Folding, summed: Summed | NotLearnt | None) -> None: ...
+    async def claim_closing(self, hint: CloseLinks) -> Closing | None: ...
+    async def end_closing(self, closing: Closing, failed: LinkFailed | None) -> None: ...
     async def claim_delivery(self, hint: Deliver) -> Posting | None: ...
     async def settle(self, posting: Posting, posted: Posted) -> None: ...
     async def renew(
@@ -143,6 +149,7 @@ class App:
     apart: Apart | None = None
     learning: Learns = field(default_factory=lambda: NoLearning())
     summing: Sums = field(default_factory=lambda: NoSumming())
+    expiry: LinkExpiry = field(default_factory=lambda: NoExpiry())
 
 
 class NoLinks:
@@ -150,6 +157,13 @@ class NoLinks:
 
     async def make(self, order: Order) -> Link:
         raise RuntimeError("this process does not take the send queue")
+
+
+class NoExpiry:
+    """A process that does not work in the background."""
+
+    async def expire(self, session: str) -> None:
+        raise RuntimeError("this process does not take the background queue")
 
 
 class NoLearning:
@@ -182,6 +196,7 @@ def replies_for(
     catalogue: Catalogue | None = None,
     shop: Shop | None = None,
     breaker: Breaker | None = None,
+    habits: Habits | None = None,
 ) -> Replies:
     """The providers' libraries cost 1.3 s and 76 MB: imported only where a model is asked. Call it before a fork, and
     the children share them; no `gate` is needed for that. Raises SettingsRefused when every model's key is missing."""
@@ -190,9 +205,8 @@ def replies_for(
     from workers.adapters.llm import build  # noqa: PLC0415
 
     llm = build(settings, clock)
-    return ReplyPipeline(
-        clock, llm.models, llm.prices, settings, gate or OpenGate(), memory, catalogue, shop, breaker or ClosedBreaker()
-    )
+    doors = gate or OpenGate(), memory, catalogue, shop, breaker or ClosedBreaker(), habits
+    return ReplyPipeline(clock, llm.models, llm.prices, settings, *doors)
 
 
 def chores_for(
@@ -250,6 +264,18 @@ async def open_links(settings: Settings, database: Database, queues: Collection[
 
 
 @asynccontextmanager
+async def open_expiry(settings: Settings, queues: Collection[Queue]) -> AsyncIterator[LinkExpiry]:
+    if Queue.BACKGROUND not in queues:
+        yield NoExpiry()
+        return
+    stripe = StripeWhenWanted(settings)
+    try:
+        yield stripe
+    finally:
+        await stripe.close()
+
+
+@asynccontextmanager
 async def build_app(
     settings: Settings, instance: str, queues: Collection[Queue] = tuple(Queue), alone: bool = False
 ) -> AsyncIterator[App]:
@@ -275,15 +301,16 @@ async def build_app(
         stack.push_async_callback(breaker.close_connection)
         embedder = await stack.enter_async_context(open_embedder(settings, clock, database))
         memory, catalogue = StoredMemory(database, embedder), StoredCatalogue(database, embedder)
-        replies = replies_for(settings, clock, queues, gate, memory, catalogue, StoredShop(database), breaker)
+        shop, habits = StoredShop(database), StoredHabits(database)
+        replies = replies_for(settings, clock, queues, gate, memory, catalogue, shop, breaker, habits)
         learning, summing = chores_for(settings, clock, queues, embedder, breaker, gate)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))
+        expiry = await stack.enter_async_context(open_expiry(settings, queues))
         leases = Leases(storage.renew, settings.queue.renew_seconds)
         renewing = asyncio.create_task(leases.keep_renewing())
         stack.callback(renewing.cancel)
         apart = None if alone else OwnProcesses(instance, storage)
         channel = WithInbox(webhooks)
-        yield App(
-            settings, clock, storage, replies, recordings, channel, courier, leases, links, apart, learning, summing
-        )
+        chores = learning, summing, expiry
+        yield App(settings, clock, storage, replies, recordings, channel, courier, leases, links, apart, *chores)

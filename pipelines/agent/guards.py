@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipelines.text.counting import counted
 from schemas.agent import AgentParameters
 from schemas.errors import Code
 from schemas.llm import ModelAnswer, Stop
@@ -87,7 +88,7 @@ def too_many_refusals(counts: Counts, limits: AgentParameters) -> Halt | None:
 def too_many_answers(counts: Counts, limits: AgentParameters) -> Halt | None:
     if counts.answers < limits.max_iterations:
         return None
-    sentence = f"{counts.answers} model calls made and still not done (MaxIterations)"
+    sentence = f"{counted(counts.answers, 'model call')} made and still not done (MaxIterations)"
     return Halt(Code.MAX_ITERATIONS, sentence, "max_iterations")
 
 

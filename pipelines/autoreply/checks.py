@@ -1,10 +1,10 @@
 """The local checks of a bubble, made when it is queued. Each says what to change."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.autoreply import leaks
-from pipelines.autoreply.repeats import is_repeat
+from pipelines.autoreply.repeats import Sayings
 from pipelines.text import holds, length
 from schemas.resources import PersonaLimits
 from schemas.speech import MAX_CHARACTERS
@@ -20,6 +20,7 @@ class LocalChecks:
     on: bool = True
     vocals_today: int = 0
     links_today: int = 0
+    _sayings: Sayings = field(default_factory=Sayings, repr=False, compare=False)
 
     def first_broken(self, text: str, queued: Sequence[str]) -> str | None:
         """A sentence about the first rule that `text` breaks, or None."""
@@ -68,9 +69,9 @@ class LocalChecks:
         return None if word is None else f"The word {word!r} is banned here. Say it another way."
 
     def _repeat(self, text: str, queued: Sequence[str]) -> str | None:
-        if is_repeat(text, queued):
+        if self._sayings.is_repeat(text, queued):
             return "This bubble is already queued in this reply. Write something else, or end your turn."
-        if is_repeat(text, self.sent):
+        if self._sayings.is_repeat(text, self.sent):
             return "This was already said in this conversation. Say something new."
         return None
 

@@ -14,6 +14,7 @@ from pipelines.autoreply.reviewer import Reviewer
 from pipelines.autoreply.silence import silence_of
 from pipelines.autoreply.strategy.tools import lacking
 from pipelines.autoreply.validation import Verdict
+from pipelines.ports import Habits
 from schemas.agent import AgentParameters
 from schemas.channels import Channel
 from schemas.conversation import Case, Flag
@@ -62,6 +63,7 @@ class Composition:
     flag: Flag | None = None
     """Why a person should look, whatever the run decides."""
     strategy: Resolved = NO_STRATEGY
+    habits: Habits | None = None
     versions: list[Version] = field(default_factory=list)
 
     async def compose(self) -> Composed:
@@ -95,7 +97,8 @@ class Composition:
 
     async def _without_new_candidates(self, end: Finish | Halt) -> Composed:
         if end is Finish.ENDED:
-            return replace(silence_of(self.draft, self.case, self.trace), flag=self.flag)
+            silence = await silence_of(self.draft, self.case, self.trace, self.habits)
+            return replace(silence, flag=self.flag)
         if not isinstance(end, Halt):
             return await self._best("the correction queued nothing that can be sent")
         if end.code is Code.MAX_ITERATIONS and self.versions:

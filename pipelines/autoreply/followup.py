@@ -1,13 +1,16 @@
 """Writing first: when, whether still when its time has come, and for the last time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
 from pipelines.hours import best_hour, is_open, next_at, start_of, zone_of
+from pipelines.ports import Habits
 from schemas.claims import JobState, NoFollowUp, NoJob
 from schemas.conversation import Author, Case
 from schemas.decisions import Failure, Reply, Silence
+from schemas.errors import Unavailable
 
 MOST_IN_A_ROW = 2
 """Follow-ups since the contact last did something, sent or left unwritten: a third one would be a nuisance, and an
@@ -26,22 +29,38 @@ class Standing:
     written: int
 
 
-def next_time(case: Case) -> datetime | None:
+def is_last(case: Case) -> bool:
+    """After this follow-up nothing more is planned."""
+    return case.follow_up is not None and case.follow_up.number >= MOST_IN_A_ROW
+
+
+async def next_time(case: Case, habits: Habits | None) -> datetime | None:
     """The next time it is the hour at which this contact writes most, within the persona's hours for writing first.
-    None when this is the last follow-up in a row."""
-    if case.follow_up is not None and case.follow_up.number >= MOST_IN_A_ROW:
-        return None
+    None when this is the last follow-up in a row. Only here is it looked up when they write: most runs plan nothing."""
+    return None if is_last(case) else next_hour(case, await _written(case, habits))
+
+
+def next_hour(case: Case, written: Sequence[datetime]) -> datetime:
+    """`written`: when the contact wrote."""
     spec = case.persona.spec
     zone = zone_of((case.contact.timezone, spec.timezone, case.organization.spec.timezone))
-    written = [turn.at for turn in case.turns if turn.author is Author.CONTACT]
     return next_at(best_hour(written, spec.proactive_hours, zone), case.now, zone)
 
 
-def continued(case: Case, decision: Composed) -> Reply | Composed:
+async def _written(case: Case, habits: Habits | None) -> Sequence[datetime]:
+    """Of all their conversations; of the window alone where nobody can be asked."""
+    try:
+        found = () if habits is None else await habits.written(case.contact.id)
+    except Unavailable:
+        found = ()
+    return found or [turn.at for turn in case.turns if turn.author is Author.CONTACT]
+
+
+async def continued(case: Case, decision: Composed, habits: Habits | None) -> Reply | Composed:
     """A follow-up that is written plans the next one, should it stay without an answer."""
     if case.follow_up is None or not isinstance(decision, Reply):
         return decision
-    return replace(decision, follow_up_at=next_time(case))
+    return replace(decision, follow_up_at=await next_time(case, habits))
 
 
 def dropped(standing: Standing) -> NoJob | NoFollowUp | None:

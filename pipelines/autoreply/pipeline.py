@@ -31,7 +31,7 @@ from pipelines.llm.pricing import Purse, over_budget
 from pipelines.llm.ramp import OpenGate
 from pipelines.llm.routing import Whom, pick_model
 from pipelines.memory.switch import may_recall
-from pipelines.ports import Breaker, Catalogue, ChatModel, Clock, Gate, Keep, Memory, PriceTable, Shop
+from pipelines.ports import Breaker, Catalogue, ChatModel, Clock, Gate, Habits, Keep, Memory, PriceTable, Shop
 from schemas.agent import AgentParameters, Resume
 from schemas.catalogue import Viewer
 from schemas.conversation import Case
@@ -42,6 +42,8 @@ from schemas.memory import Asker
 from schemas.settings import Settings
 from schemas.strategy import Resolved
 
+PLAN_READ = "the plan from last time was read"
+
 _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 """The same request would fail again."""
 
@@ -49,7 +51,7 @@ _POINTLESS = frozenset({FailureKind.PERMANENT, FailureKind.CONTEXT_OVERFLOW})
 @dataclass(slots=True)
 class ReplyPipeline:
     """`models` by provider; `memory` None: nothing can be looked up; `catalogue` None: no persona has media; `shop`
-    None: nothing is for sale."""
+    None: nothing is for sale; `habits` None: when a contact writes, the window alone tells."""
 
     clock: Clock
     models: Mapping[str, ChatModel]
@@ -60,6 +62,7 @@ class ReplyPipeline:
     catalogue: Catalogue | None = None
     shop: Shop | None = None
     breaker: Breaker = field(default_factory=ClosedBreaker)
+    habits: Habits | None = None
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +84,7 @@ class ReplyPipeline:
         timer = Timer.start(self.clock, limits.timeout_seconds, resume.active_seconds)
         try:
             composition = self._composition(case, resume, keep, limits, timer, trace, strategy)
-            return followup.continued(case, await composition.compose())
+            return await followup.continued(case, await composition.compose(), self.habits)
         except RunTakenAway:
             return Stopped()
         except NoModel as missing:
@@ -109,6 +112,7 @@ class ReplyPipeline:
         engine = engine_of_run(resume, limits, case.persona.spec)
         note_engine(engine, case.persona.spec, trace)
         _note_switches(limits, trace)
+        _note_plan(case, trace)
         _note_strategy(strategy, trace)
         reviewed = limits.use_redaction_validation
         bounds, links = case.persona.spec.limits, case.money.links_today
@@ -132,7 +136,7 @@ class ReplyPipeline:
             engine.task,
             strategy,
         )
-        return Composition(case, writer, draft, reviewer, limits, trace, withheld(case).flag, strategy)
+        return Composition(case, writer, draft, reviewer, limits, trace, withheld(case).flag, strategy, self.habits)
 
     def _strategy(self, case: Case, resume: Resume) -> Resolved:
         """Decided once for a run: a resumed one keeps its palette and what it was told, whatever was applied since."""
@@ -216,6 +220,12 @@ def _note_strategy(strategy: Resolved, trace: Trace) -> None:
     if strategy.rules:
         applied = [rule.rule for rule in strategy.rules if rule.outcome == "applied"]
         trace.note(f"strategy: {', '.join(applied) or 'no rule'} applied", **strategy.kept())
+
+
+def _note_plan(case: Case, trace: Trace) -> None:
+    """Which plan this run reads in its prompt: the conversation shows only the newest one."""
+    if case.plan:
+        trace.note(PLAN_READ, plan=case.plan)
 
 
 def _note_switches(limits: AgentParameters, trace: Trace) -> None:

@@ -1,7 +1,7 @@
 """Whether a bubble was said before, word for word or nearly."""
 
 from collections.abc import Iterable
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 from pipelines.autoreply.words import words_of
 
@@ -12,27 +12,34 @@ MIN_NEAR_LENGTH = 16
 """Below this, near is meaningless: "super oui" and "super non" share most of their letters."""
 
 
-def is_repeat(text: str, earlier: Iterable[str]) -> bool:
-    key = _key(text)
-    return any(_alike(key, _key(other)) for other in earlier)
+@dataclass(slots=True)
+class Sayings:
+    """Texts as they are compared, each folded once: a run asks for the same ones with every bubble. It belongs to one
+    run and ends with it, so that no process remembers what was said to whom."""
 
+    _keys: dict[str, str] = field(default_factory=dict)
+    _triples: dict[str, frozenset[str]] = field(default_factory=dict)
 
-def _alike(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    if min(len(one), len(other)) < MIN_NEAR_LENGTH:
-        return False
-    mine, theirs = _triples(one), _triples(other)
-    most = 2 * min(len(mine), len(theirs)) / (len(mine) + len(theirs))
-    return most >= NEAR and 2 * len(mine & theirs) / (len(mine) + len(theirs)) >= NEAR
+    def is_repeat(self, text: str, earlier: Iterable[str]) -> bool:
+        key = self._key(text)
+        return any(self._alike(key, self._key(other)) for other in earlier)
 
+    def _alike(self, one: str, other: str) -> bool:
+        if one == other:
+            return True
+        if min(len(one), len(other)) < MIN_NEAR_LENGTH:
+            return False
+        mine, theirs = self._triples_of(one), self._triples_of(other)
+        most = 2 * min(len(mine), len(theirs)) / (len(mine) + len(theirs))
+        return most >= NEAR and 2 * len(mine & theirs) / (len(mine) + len(theirs)) >= NEAR
 
-@lru_cache(maxsize=4096)
-def _key(text: str) -> str:
-    """Words only; a text without words (an emoji) stands for itself."""
-    return words_of(text) or text.strip()
+    def _key(self, text: str) -> str:
+        """Words only; a text without words (an emoji) stands for itself."""
+        if text not in self._keys:
+            self._keys[text] = words_of(text) or text.strip()
+        return self._keys[text]
 
-
-@lru_cache(maxsize=4096)
-def _triples(key: str) -> frozenset[str]:
-    return frozenset(key[at : at + 3] for at in range(len(key) - 2))
+    def _triples_of(self, key: str) -> frozenset[str]:
+        if key not in self._triples:
+            self._triples[key] = frozenset(key[at : at + 3] for at in range(len(key) - 2))
+        return self._triples[key]

@@ -3,11 +3,12 @@
 from pipelines.agent.trace import Trace
 from pipelines.autoreply import followup
 from pipelines.autoreply.draft import Draft, LeftOnRead, Pause
+from pipelines.ports import Habits
 from schemas.conversation import Case
 from schemas.decisions import Silence, SilenceReason
 
 
-def silence_of(draft: Draft, case: Case, trace: Trace) -> Silence:
+async def silence_of(draft: Draft, case: Case, trace: Trace, habits: Habits | None) -> Silence:
     """A deliberate silence, with the plan noted on the way. Raises ValueError when no END tool was accepted."""
     match draft.ending:
         case Pause(until, reason):
@@ -21,7 +22,7 @@ def silence_of(draft: Draft, case: Case, trace: Trace) -> Silence:
                 trace=trace.take(),
             )
         case LeftOnRead(reason):
-            follow_up = followup.next_time(case)
+            follow_up = await followup.next_time(case, habits)
             planned = None if follow_up is None else follow_up.isoformat()
             trace.note("the contact is left on seen", follow_up_at=planned, reason=reason)
             return Silence(

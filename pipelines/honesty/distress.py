@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.honesty.reading import any_of, clauses, hits
+from pipelines.honesty.reading import any_of, clauses, forgetting, hits
 
 _MONEY_FR = (
     r"(?:argent|d'argent|thunes?|de thunes?|fric|de fric|sous|de sous|un sou|un rond|un radis|un centime"
@@ -76,6 +76,7 @@ _SAYS = any_of(
 _UNSERIOUS = re.compile(r"\b(?:monopoly|dans le jeu|in the game|in game|sims|minecraft|animal crossing)\b")
 
 
+@forgetting
 def money(text: str) -> str | None:
     """`money_distress`."""
     lines = [line for line in clauses(text) if _UNSERIOUS.search(line) is None]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pipelines.honesty.reading import any_of, clauses, hits, naming, words
+from pipelines.honesty.reading import any_of, clauses, forgetting, hits, naming, words
 from pipelines.text import spoken
 
 _MACHINE = (
@@ -145,6 +145,7 @@ _A_NAME = re.compile(
 )
 
 
+@forgetting
 def question(text: str, names: Iterable[str] = ()) -> str | None:
     """`asks_if_machine` or `asks_if_human`. Quotations and what others said do not count. `names`: the persona's."""
     lines = clauses(text)

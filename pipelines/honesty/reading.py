@@ -1,11 +1,15 @@
 """A message as its rules read it: folded, cut into clauses, without what the contact only quotes."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, wraps
 from itertools import groupby
+from typing import ParamSpec, TypeVar
 
 from pipelines.text import fold, spoken_each
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _CLAUSE = re.compile(r"[\n\r]+|(?<=[.!?…;])\s+")
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|«[^»]{1,300}»|“[^”]{1,300}”")
@@ -35,12 +39,26 @@ _LAUGHS = re.compile(
 def clauses(text: str) -> tuple[str, ...]:
     """`"J'ai 15 ans. Et toi ?"` becomes `["j'ai 15 ans.", "et toi ?"]`; a message that is one quotation stays.
 
-    Kept for a moment: several rules read the same message in turn.
+    Kept until whoever reads it has `forgetting` done: several rules read the same message in turn.
     """
     parts = _CLAUSE.split(text)
     once = list(dict.fromkeys(parts))
     own = dict(zip(once, map(_own, spoken_each(once)), strict=True))
     return tuple(clause for part in parts if (clause := own[part]))
+
+
+def forgetting(reader: Callable[P, T]) -> Callable[P, T]:
+    """What reads messages from outside: with its answer they are forgotten, so that none stays in a process's memory
+    after the contact was erased."""
+
+    @wraps(reader)
+    def reads(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return reader(*args, **kwargs)
+        finally:
+            clauses.cache_clear()
+
+    return reads
 
 
 def _own(plain: str) -> str:

@@ -5,11 +5,12 @@ Read top to bottom: what stops the AI for good comes before what only delays it.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from pipelines.ops import ended, waiting
 from schemas.claims import JobState
-from schemas.ops import Around, Cause, Explanation, Facts, MessageFacts, Subject
+from schemas.ops import Around, Cause, Explanation, Facts, JobFacts, MessageFacts, Subject
 
 NOBODY = "nothing: it is as it should be"
 
@@ -21,13 +22,17 @@ _NO_JOB = {
 
 
 def explain(facts: Facts, around: Around) -> Explanation:
-    """With the rules that matched in the job's run, since any of them may be the reason behind the reason."""
+    """With the plan that the job's run read and the rules that matched in it, since any of them may be the reason
+    behind the reason."""
     found = _explained(facts, around)
     if facts.subject is Subject.CONVERSATION and found.cause in (Cause.SILENT, Cause.ANSWERED):
         found = _with_follow_up(found, facts)
-    if facts.job is None or not facts.job.rules:
-        return found
-    return replace(found, facts={**found.facts, "rules": [_told(rule) for rule in facts.job.rules]})
+    return found if facts.job is None else replace(found, facts={**found.facts, **_behind(facts.job)})
+
+
+def _behind(job: JobFacts) -> dict[str, Any]:
+    plan = {"plan": job.plan} if job.plan else {}
+    return plan | ({"rules": [_told(rule) for rule in job.rules]} if job.rules else {})
 
 
 def _told(rule: Mapping[str, Any]) -> str:
@@ -86,19 +91,24 @@ def _closed(facts: Facts) -> Explanation | None:
         sentence = "the contact was erased: nothing is kept, nothing is answered"
         return Explanation(Cause.ERASED, sentence, NOBODY, since=facts.erased_at)
     if facts.locked_at is not None:
-        to_do = "read the conversation; a second person opens it again (POST /v1/conversations/{id}/reopen)"
+        to_do = f"read the conversation; two people open it again ({_command('reopen', facts)} --reason …)"
         return Explanation(Cause.SAFETY_LOCK, "a safety stop has locked the contact", to_do, since=facts.locked_at)
     if facts.opted_out_at is not None:
-        to_do = "nothing, unless the contact asks for it (POST /v1/conversations/{id}/consent)"
+        to_do = f"nothing, unless the contact asks for it ({_command('consent', facts)})"
         return Explanation(Cause.OPTED_OUT, "the contact has opted out", to_do, since=facts.opted_out_at, who="contact")
     if facts.handled_by != "ai":
         who = facts.handled_by_who or "a person"
         sentence = f"{who} handles this conversation: the AI stands back"
-        to_do = "answer by hand, or give it back (POST /v1/conversations/{id}/resume)"
+        to_do = f"answer by hand, or give it back ({_command('resume', facts)})"
         return Explanation(
             Cause.HUMAN_HANDLES, sentence, to_do, since=facts.handled_at, who=facts.handled_by_who or "operator"
         )
     return _off_or_paused(facts)
+
+
+def _command(verb: str, facts: Facts) -> str:
+    """To be typed as it stands."""
+    return f"`replique conversations {verb} {quote(facts.conversation)} --org {quote(facts.organization)}`"
 
 
 def _off_or_paused(facts: Facts) -> Explanation | None:
@@ -122,6 +132,9 @@ def _without_job(facts: Facts) -> Explanation:
     if reason in _NO_JOB:
         return Explanation(Cause.NO_JOB, f"no reply was planned: {_NO_JOB[reason]}", NOBODY, since=since)
     why = f"({reason}) when it came, and nothing has asked again since" if reason else "and nobody has said why"
-    to_do = "answer by hand (takeover), then resume; the contact's next message is answered"
+    to_do = (
+        f"answer by hand ({_command('takeover', facts)}), then give it back ({_command('resume', facts)}); "
+        "the contact's next message is answered"
+    )
     facts_of_it = {} if reason is None else {"reason": reason}
     return Explanation(Cause.NO_JOB, f"no reply was planned {why}", to_do, since=since, facts=facts_of_it)

@@ -110,13 +110,13 @@ def _workers(queue: QueueHealth) -> Finding:
         sentence = f"a hint waits for {queue.untaken:.0f} s and nobody works on queue {queue.queue}"
         return _wrong(check, sentence, f"start a worker (`replique worker --queues {queue.queue}`)")
     if queue.lost:
-        sentence = f"{queue.lost} leases are over: their worker died or cannot reach the database"
+        sentence = f"leases that are over: {queue.lost}; their worker died or cannot reach the database"
         return _warn(check, sentence, "wait for a lease's time; if it stays, read the workers' logs")
     if queue.untaken > LATE:
-        sentence = f"all are busy: a hint waits for {queue.untaken:.0f} s behind {queue.working} rows in hand"
+        sentence = f"all are busy: a hint waits for {queue.untaken:.0f} s, rows in hand before it: {queue.working}"
         return _warn(check, sentence, f"start more workers (`replique worker --queues {queue.queue}`)")
     if queue.working:
-        return _ok(check, f"{queue.workers} processes work on {queue.working} rows, every lease is renewed")
+        return _ok(check, f"processes at work: {queue.workers}, rows in hand: {queue.working}; every lease is renewed")
     return _ok(check, "nothing is in hand and nothing waits")
 
 
@@ -149,7 +149,7 @@ def _webhooks(server: ServerHealth | None) -> Iterator[Finding]:
         sentence = f"fail again and again, so replies wait on the way: {', '.join(server.failing_webhook)}"
         yield _warn("webhooks", sentence, "`replique explain` of such a conversation says what the receiver answers")
     if not server.disabled_webhook and not server.no_webhook and not server.failing_webhook:
-        yield _ok("webhooks", f"all {server.organizations} organisations have one")
+        yield _ok("webhooks", f"all organisations have one: {server.organizations}")
 
 
 def _models(checkup: Checkup) -> Iterator[Finding]:
@@ -177,7 +177,7 @@ def _rate_limits(server: ServerHealth | None) -> Iterator[Finding]:
     if server is None or not server.rate_limited:
         return
     sentence = (
-        f"a provider asked to come back later (429): {server.rate_limited} jobs are parked,"
+        f"a provider asked to come back later (429): jobs parked: {server.rate_limited},"
         f" the last for {server.rate_limited_seconds:.0f} s more"
     )
     to_do = "wait: they go on little by little, 1, 2, 4 … calls a step; more quota at the provider if it lasts"
@@ -223,5 +223,5 @@ def _storage(checkup: Checkup) -> Finding:
 def _given_up(server: ServerHealth | None) -> Iterator[Finding]:
     if server is None or not (server.failed_jobs or server.dead_letters):
         return
-    sentence = f"{server.failed_jobs} jobs want attention, {server.dead_letters} dead letters are open"
+    sentence = f"jobs that want attention: {server.failed_jobs}, open dead letters: {server.dead_letters}"
     yield _warn("attention", sentence, "`replique jobs list --attention`, then decide on each")

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from pipelines.ops.ended import SILENT, attempts_of, webhook_disabled
+from pipelines.text.counting import counted
 from schemas.claims import JobState
 from schemas.errors import Code, FailureKind
 from schemas.ops import Around, Cause, DeliveryFacts, Explanation, Facts, JobFacts, Line
@@ -50,7 +51,7 @@ def _parked(job: JobFacts) -> Explanation:
         return Explanation(
             Cause.RATE_LIMITED, sentence, to_do, since=job.moved_at, until=until, who="provider", facts=particulars
         )
-    sentence = f"the model did not answer ({job.reason}), {job.tries} times so far: tried again at {when}"
+    sentence = f"the model did not answer ({job.reason}), {counted(job.tries, 'time')} so far: tried again at {when}"
     to_do = f"{_WAIT}; after 8 tries it fails with {Code.MODELS_FAILED}. See the provider's state (`replique doctor`)"
     return Explanation(
         Cause.MODEL_FAILING, sentence, to_do, since=job.moved_at, until=until, who="provider", facts=particulars
@@ -137,7 +138,9 @@ def _overdue(line: Line, facts: Facts, around: Around) -> Explanation:
     particulars = {"queue": line.queue, "working": line.working}
     since = line.dispatched_at
     if line.working:
-        sentence = f"all workers of queue {line.queue} are busy ({line.working} rows in hand): it is next in line"
+        sentence = (
+            f"all workers of queue {line.queue} are busy ({counted(line.working, 'row')} in hand): it is next in line"
+        )
         to_do = f"wait, or start more (`replique worker --queues {line.queue}`)"
         return Explanation(Cause.WORKERS_BUSY, sentence, to_do, since=since, who="worker", facts=particulars)
     sentence = f"no worker takes queue {line.queue}: sent out at {since.isoformat()}, and nobody claimed it"

@@ -78,6 +78,24 @@ def test_a_new_link_voids_the_one_before(shell: Shell, url: str) -> None:
     assert (opened(url, made["link"]["url"]), opened(url, second)) == (404, 200)
 
 
+@pytest.mark.parametrize("word", ["ops", "Ops@x.example"])
+def test_a_new_link_is_asked_for_by_what_an_administrator_knows(shell: Shell, url: str, word: str) -> None:
+    made = json.loads(shell("users", "add", "ops@x.example", "--name", "ops", "--role", "ops", "--json")[1])
+    code, second, _ = shell("users", "link", word)
+    shut = shell("users", "disable", word)
+
+    assert (code, shut[0]) == (0, 0)
+    assert (opened(url, made["link"]["url"]), opened(url, second)) == (404, 404)
+
+
+def test_a_name_that_two_organisations_have_is_told_apart(shell: Shell) -> None:
+    for org in ("acme", "globex"):
+        shell("users", "add", f"anna@{org}.example", "--name", "anna", "--org", org)
+    either, hers = shell("users", "link", "anna"), shell("users", "link", "anna", "--org", "globex")
+
+    assert (either[0], "AR-409 several users are called that" in either[2], hers[0]) == (1, True, 0)
+
+
 def test_the_list_is_lines_in_a_pipe_and_goes_on(shell: Shell) -> None:
     for name in ("anna", "bob"):
         shell("users", "add", f"{name}@acme.example", "--name", name, "--org", "acme")

@@ -57,6 +57,35 @@ async def test_every_action_does_what_its_route_does_under_the_name_of_who_acts(
     )
 
 
+PLAN_NOTE = {
+    "n": 0,
+    "kind": "note",
+    "at": "2026-11-30T10:00:01+00:00",
+    "note": "the plan from last time was read",
+    "plan": "parler de <Lyon>",
+}
+
+
+async def test_the_plan_that_a_run_read_is_shown_and_explained(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        anna, job = await anna_and_a_held_reply(gateway, "salut")
+        await gateway.run(
+            "INSERT INTO run_steps (run_id, n, task, content, trace) "
+            "SELECT max(id), 1, 'reply', '[]', CAST(:trace AS json) FROM runs",
+            trace=json.dumps([PLAN_NOTE]),
+        )
+        shown = (await gateway.call("GET", f"/v1/jobs/{job}")).json()["trace"]
+        why = (await gateway.call("GET", f"/v1/explain/{job}")).json()["facts"]
+        page = (await anna.get(f"/jobs/{job}")).text
+        french = (await anna.get(f"/jobs/{job}", accept_language="fr")).text
+
+    assert [item["plan"] for item in shown if "plan" in item] == [PLAN_NOTE["plan"]]
+    assert why["plan"] == PLAN_NOTE["plan"]
+    assert "[PLAN] parler de &lt;Lyon&gt;" in page
+    assert "the plan from last time was read" in page
+    assert "le plan de la dernière fois a été lu" in french
+
+
 async def test_who_is_late_is_told_who_when_and_what(database_url: str) -> None:
     async with a_gateway(database_url) as gateway:
         anna, job = await anna_and_a_held_reply(gateway, "salut")

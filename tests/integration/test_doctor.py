@@ -148,7 +148,7 @@ async def test_jobs_that_a_rate_limit_keeps_waiting_are_counted(database_url: st
 
     level, sentence = (await examined(database_url))["rate limits"]
 
-    assert (level, "1 jobs are parked" in sentence) == ("warning", True)
+    assert (level, "jobs parked: 1," in sentence) == ("warning", True)
 
 
 def a_shell(folder: Path, **environment: str) -> Shell:

@@ -19,6 +19,7 @@ from schemas.strategy import Resolved, RuleOutcome
 from tests.builders import a_case
 from tests.builders_storage import Storage, a_reply, a_step, a_storage, open_hours
 from workers.adapters.postgres.followups import BATCH
+from workers.adapters.postgres.habits import StoredHabits
 
 OPEN = {"proactive_hours": open_hours()}
 SOON = datetime.now(UTC) + timedelta(hours=1)
@@ -238,6 +239,33 @@ async def test_a_run_that_has_begun_keeps_its_engine(database_url: str, steps: i
 PARIS = ZoneInfo("Europe/Paris")
 
 
+HABIT = """
+UPDATE messages SET created_at = clock_timestamp() - CAST(:ago AS interval) WHERE name = :name
+"""
+
+
+async def test_a_habit_is_what_the_contact_wrote_lately_wherever_they_wrote_it(database_url: str) -> None:
+    async with a_storage(database_url, OPEN) as storage:
+        for name, conversation, contact in (
+            ("m-1", "c-1", "fan-7"),
+            ("m-2", "c-2", "fan-7"),
+            ("m-3", "c-2", "fan-7"),
+            ("m-4", "c-1", "fan-7"),
+            ("m-5", "c-3", "fan-8"),
+        ):
+            await storage.say(name, conversation=conversation, contact={"id": contact})
+        await storage.say("m-6", author="operator")
+        for name, ago in (("m-1", "89 days"), ("m-2", "1 hour"), ("m-3", "91 days"), ("m-4", "2 hours")):
+            await storage.rows(HABIT, name=name, ago=ago)
+        await storage.transitions.delete_message(storage.org, "m-4")
+        contact = (await storage.row("SELECT id FROM contacts WHERE name = 'fan-7'"))["id"]
+
+        written = await StoredHabits(storage.database).written(contact)
+
+        kept = await storage.rows("SELECT created_at FROM messages WHERE name IN ('m-1', 'm-2')")
+        assert sorted(written) == sorted(row["created_at"] for row in kept)
+
+
 @pytest.mark.parametrize(
     ("hours", "saturday", "expected"),
     [
@@ -257,7 +285,7 @@ async def test_across_the_sundays_on_which_clocks_change_it_comes_once_at_a_time
     """Planned by the run on Saturday; then it is that time, and several clocks look more than once."""
     now = datetime.fromisoformat(saturday)
     spec = {"proactive_hours": hours, "timezone": "Europe/Paris"}
-    planned = next_time(a_case(now=now, persona=spec))
+    planned = await next_time(a_case(now=now, persona=spec), None)
     assert planned is not None
     async with a_storage(database_url, OPEN) as storage:
         await storage.say("m-1")

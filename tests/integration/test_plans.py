@@ -20,12 +20,12 @@ from schemas.dry_run import DryRunIn
 from schemas.errors import Code, FailureKind
 from schemas.honesty import Alarm
 from schemas.http import CandidatePatch, MessagePatch
-from schemas.ids import JobId
-from schemas.jobs import DelayedSend, Deliver, Learn, Queue, Summarize
+from schemas.ids import ContactId, JobId
+from schemas.jobs import CloseLinks, DelayedSend, Deliver, Learn, Queue, Summarize
 from schemas.lessons import Fact, Learnt
 from schemas.llm import Reservation, SettledCall, Task
 from schemas.memory import Asker, Passage
-from schemas.payments import Link, Offering, PaymentProvider, PaymentState
+from schemas.payments import Link, LinkFailed, Offering, PaymentProvider, PaymentState
 from schemas.settings import Settings
 from schemas.summaries import Summed
 from tests.builders_courier import LATER
@@ -36,6 +36,7 @@ from tests.overheard import overheard
 from workers.adapters.postgres.catalogue import StoredCatalogue
 from workers.adapters.postgres.counts import Counter
 from workers.adapters.postgres.dispatch import Dispatch
+from workers.adapters.postgres.habits import StoredHabits
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.paces import Paces
 from workers.adapters.postgres.rights import Rights
@@ -219,11 +220,21 @@ async def everything_hot(storage: Storage) -> None:
 async def everything_that_closes(storage: Storage) -> None:
     """A contact wants silence, and is locked; consent, and two people who open it."""
     transitions, org, place = storage.transitions, storage.org, {"conversation": "f6", "contact": {"id": "f6"}}
+    await storage.rows(
+        "UPDATE payments SET provider = 'stripe', expires_at = clock_timestamp() + interval '1 day'"
+        " WHERE contact_id = (SELECT id FROM contacts WHERE name = 'f6') AND state = 'open'"
+    )
     await storage.say("m-9", **place)
     await storage.say("m-10", text="STOP", **place)
     await transitions.consent(org, "f6", "zoe", "form")
     await storage.say("m-11", **place)
     await transitions.edit_message(org, "m-11", MessagePatch(text="j'ai 15 ans"))
+    chore = await storage.row("SELECT id, conversation_id AS conversation FROM chores WHERE kind = 'close_links'")
+    hint = CloseLinks(conversation=chore["conversation"], chore=chore["id"])
+    for failed in (LinkFailed("away", retryable=True, retry_after=0), None):
+        closing = await transitions.claim_closing(hint)
+        assert closing is not None
+        await transitions.end_closing(closing, failed)
     await transitions.reopen(org, "f6", "zoe", "a typo")
     await transitions.reopen(org, "f6", "yann", None)
     await storage.say("m-12", **place)
@@ -305,6 +316,7 @@ async def writing_first(storage: Storage) -> None:
     await storage.rows("UPDATE conversations SET follow_up_at = clock_timestamp() WHERE name IN ('f11', 'f18')")
     assert await storage.transitions.follow_up() == 1
     await storage.transitions.record(await storage.claim(), a_reply("un"))
+    assert await StoredHabits(storage.database).written(ContactId(7))
     silence = Silence(SilenceReason.LEFT_ON_READ, read=True)
     await storage.rows('UPDATE personas SET version = version + 1, spec = spec || \'{"autonomy": "draft"}\'')
     await storage.say("m-20", conversation="f12", contact={"id": "f12"})

@@ -33,8 +33,9 @@ from workers.simulator.control import SimulatorControl
 WORD = "zykanarqvist"
 CONTACT = f"fan-{WORD}"
 HELD = {"control_window_seconds": 60}
-TAKEN = ("payments", "memories", "summaries", "media_facts", "ledger")
+TAKEN = ("payments", "memories", "embeddings", "summaries", "media_facts", "ledger")
 LEARNED = f"SELECT id FROM chunks WHERE message_id IS NOT NULL AND text LIKE '%{WORD}%'"
+VECTORS = "SELECT count(*) FROM chunks WHERE contact_id <> 0"
 OLDER = """
 INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text)
 SELECT org_id, id, name || n, CASE n %% 2 WHEN 1 THEN 'contact' ELSE 'operator' END, n, CASE n %% 2 WHEN 1 THEN 0 END,
@@ -80,6 +81,8 @@ async def test_the_word_of_an_erased_contact_is_nowhere(
     }
     assert len(rows_of(talk, LEARNED)) == 1, "a fact, beside the passages of a document"
     assert not [place for place in before if place.endswith(".log") or place.startswith(("redis:", "statistics:"))]
+    (vectors,) = rows_of(talk, VECTORS)
+    assert vectors > 1
     assert (stack.logs / ".replique/files" / audio).is_file()
 
     receipt = talk.call("DELETE", f"/v1/contacts/{CONTACT}", status=202)
@@ -108,6 +111,8 @@ async def test_the_word_of_an_erased_contact_is_nowhere(
         rows[store]
         for store in (*TAKEN, "messages", "drafts", "jobs", "runs", "webhooks", "documents", "dead_letters", "files")
     ), rows
+    assert rows["embeddings"] == vectors, "one of each passage and fact"
+    assert {store["store"] for store in ended["stores"]} >= {"files", "queues", "caches"}
     assert shown_as_erased(stack) >= {store: rows[store] for store in TAKEN}.items()
 
     again = talk.say("coucou", contact={"id": CONTACT})

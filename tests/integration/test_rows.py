@@ -20,8 +20,9 @@ from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Failure, Parked, Reply, Silence, SilenceReason
 from schemas.errors import Code, FailureKind
 from schemas.jobs import AutoReply
+from schemas.payments import Link, Offering
 from schemas.speech import SpeechFailed
-from tests.builders_shop import stock
+from tests.builders_shop import a_selling_reply, an_offer, stock
 from tests.builders_storage import a_reply, a_reservation, a_step, closed_hours, open_hours
 from tests.integration import test_rows_closing, test_transitions_payment
 from tests.scene import SOON, Scene, a_scene
@@ -603,6 +604,30 @@ async def _(scene: Scene) -> Any:
     await scene.one("UPDATE jobs SET pinned = true")
     await scene.say()
     return *await cancelled(scene, 1), await scene.jobs()
+
+
+@row("20 cancel: of what was paid for, what has not left", (200, ["leaving", "recalled"], "open paid_and_cancelled"))
+async def _(scene: Scene) -> Any:
+    await bought(scene, "v-1", "v-2")
+    await scene.leave()
+    note = "SELECT attention || ' ' || note FROM jobs WHERE id = 2"
+    return *await cancelled(scene), await scene.one(note)
+
+
+@row("20 otherwise: all that was paid for is out", (409, "sending", ["sent 1", "sent 1"]))
+async def _(scene: Scene) -> Any:
+    await bought(scene, "v-1")
+    posting = await scene.leave()
+    late = await scene.steer("cancel")
+    await scene.storage.settle(posting, Accepted())
+    return *refusal(late), await scene.jobs()
+
+
+@row("20 otherwise: a closing notice", (409, "sending"))
+async def _(scene: Scene) -> Any:
+    await scene.say(text="STOP")
+    late = await scene.steer("cancel")
+    return late["status"], late["state"]
 
 
 @row("20 otherwise: the last bubble is out", (409, "sending", ["sent 1"]))
@@ -1437,6 +1462,21 @@ async def cannot_speak(scene: Scene, failure: SpeechFailed) -> None:
 
 async def states(scene: Scene) -> list[str]:
     return [bubble.split()[2] for bubble in await scene.bubbles()]
+
+
+async def bought(scene: Scene, *media: str) -> None:
+    """These were offered under one link, which was paid: their delivery is the newest job."""
+    await stock(scene.one, v_1="9.00", v_2="9.00")
+    await scene.say()
+    await scene.decide(a_selling_reply(an_offer(*media)))
+    await scene.make_due()
+    taken = await scene.take()
+    assert isinstance(taken, Offering)
+    posting = await scene.storage.leave_linked(taken, Link("https://pay.example/1", "cs_1"))
+    assert posting is not None
+    await scene.storage.settle(posting, Accepted())
+    await scene.call("POST", "payments/pay_1/events", {"status": "paid"})
+    assert scene.answers[-1] == 200
 
 
 async def cancelled(scene: Scene, job: int | None = None) -> tuple[int, list[str]]:

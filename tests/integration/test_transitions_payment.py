@@ -400,14 +400,12 @@ async def test_a_given_up_delivery_is_retried_whatever_was_said_since(database_u
         assert [bubble["media"][0]["id"] for bubble in await deliver(storage, delivery)] == ["v-1", "p-2"]
 
 
-async def test_what_is_owed_can_be_held_but_not_cancelled_edited_or_drafted_again(database_url: str) -> None:
+async def test_what_is_owed_can_be_held_but_neither_edited_nor_drafted_again(database_url: str) -> None:
     async with a_shop(database_url) as storage:
         await sell(storage)
         await told(storage, PAID)
         delivery = (await storage.job())["id"]
         bubble = CandidateId((await storage.row("SELECT max(id) AS id FROM candidates"))["id"])
-        with pytest.raises(Conflict):
-            await storage.transitions.cancel(storage.org, delivery, "zoe")
         with pytest.raises(Conflict):
             await storage.transitions.drop_candidate(storage.org, bubble, "zoe")
         with pytest.raises(TooLate):
@@ -417,6 +415,33 @@ async def test_what_is_owed_can_be_held_but_not_cancelled_edited_or_drafted_agai
         await storage.transitions.release_hold(storage.org, delivery, "zoe")
 
         assert (held, len(await deliver(storage, delivery))) == ([], 1)
+
+
+async def test_a_cancelled_purchase_is_delivered_after_all_or_refunded(database_url: str) -> None:
+    async with a_shop(database_url) as storage:
+        await sell(storage, "v-1", "p-2", price="12.50")
+        await told(storage, PAID)
+        delivery = (await storage.job())["id"]
+        posting = await send(storage, delivery)
+        assert posting is not None
+        await storage.transitions.cancel(storage.org, delivery, "zoe")
+        await storage.transitions.settle(posting, Accepted())
+        asked = [dict(row) for row in await storage.rows(ASKED)]
+        nothing = await deliver(storage, delivery)
+        bought = await storage.rows("SELECT 1 FROM media_facts WHERE what = 'bought'")
+        await storage.transitions.retry(storage.org, delivery, "zoe")
+        again = await storage.rows(ASKED)
+        await storage.transitions.cancel(storage.org, delivery, "max")
+        await told(storage, REFUNDED)
+        with pytest.raises(TooLate) as late:
+            await storage.transitions.retry(storage.org, delivery, "zoe")
+
+        assert asked == [{"conversation_id": 1, **FOR_A_REFUND, "reason": "cancelled", "note": "paid_and_cancelled"}]
+        assert (nothing, len(bought), again) == ([], 2, [])
+        assert [row["reason"] for row in await storage.rows(TOLD)] == ["paid_and_cancelled"] * 2
+        assert late.value.facts["reason"] == "refunded"
+        kept = await storage.rows("SELECT media_id FROM media_facts WHERE what = 'bought'")
+        assert [row["media_id"] for row in kept] == [1]
 
 
 async def test_what_is_bought_closes_other_links_to_it(database_url: str) -> None:

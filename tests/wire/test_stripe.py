@@ -12,9 +12,10 @@ import pytest
 from schemas.ids import PaymentId
 from schemas.money import Price
 from schemas.payments import Link, LinkFailed, Order
-from schemas.settings import read_settings
+from schemas.settings import Settings, read_settings
 from tests.receiver import Answer, Receiver, raw, receiving, silence, status
 from workers.adapters.payments.stripe import StripeLinks
+from workers.adapters.payments.wanted import StripeWhenWanted
 
 ORDER = Order(PaymentId(7), "replique-abc-pay_7", Price(Decimal("12.50"), "EUR"), "Maya: 1 photo", "fr")
 SESSION = {
@@ -34,17 +35,19 @@ def refusing(answered: int, **error: str) -> Answer:
     return answering({"error": {"message": "never shown: 12.50", **error}}, answered)
 
 
-async def make(receiver: Receiver, order: Order = ORDER, seconds: float = 5) -> Link:
-    links = StripeLinks(
-        read_settings(
-            {
-                "REPLIQUE_PAYMENTS__STRIPE_KEY": "sk_test_of_ours",
-                "REPLIQUE_PAYMENTS__STRIPE_BASE_URL": f"http://127.0.0.1:{receiver.port}",
-                "REPLIQUE_PAYMENTS__TIMEOUT_SECONDS": str(seconds),
-                "PUBLIC_URL": "https://replies.example",
-            }
-        )
+def settings_for(receiver: Receiver, seconds: float = 5) -> Settings:
+    return read_settings(
+        {
+            "REPLIQUE_PAYMENTS__STRIPE_KEY": "sk_test_of_ours",
+            "REPLIQUE_PAYMENTS__STRIPE_BASE_URL": f"http://127.0.0.1:{receiver.port}",
+            "REPLIQUE_PAYMENTS__TIMEOUT_SECONDS": str(seconds),
+            "PUBLIC_URL": "https://replies.example",
+        }
     )
+
+
+async def make(receiver: Receiver, order: Order = ORDER, seconds: float = 5) -> Link:
+    links = StripeLinks(settings_for(receiver, seconds))
     try:
         return await links.make(order)
     finally:
@@ -121,3 +124,54 @@ async def test_yen_have_no_cents() -> None:
         await make(receiver, Order(PaymentId(8), "k", Price(Decimal(900), "JPY"), "Maya", "ja"))
 
     assert "unit_amount%5D=900&" in receiver.heard[0][1] or "unit_amount]=900&" in receiver.heard[0][1]
+
+
+async def expire(receiver: Receiver) -> str | None:
+    """Why the session may still be open; None: it is not."""
+    links = StripeWhenWanted(settings_for(receiver))
+    try:
+        await links.expire("cs_test_1")
+    except LinkFailed as failed:
+        return failed.sentence
+    finally:
+        await links.close()
+    return None
+
+
+EXPIRE = "POST /v1/checkout/sessions/cs_test_1/expire HTTP/1.1"
+LOOK = "GET /v1/checkout/sessions/cs_test_1 HTTP/1.1"
+OVER = {"type": "invalid_request_error", "message": "Only Checkout Sessions with a status in ['open'] can be expired."}
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "why"),
+    [
+        ([answering(SESSION | {"status": "expired"})], [EXPIRE], None),
+        ([refusing(400, **OVER), answering(SESSION | {"status": "complete"})], [EXPIRE, LOOK], None),
+        ([refusing(400, **OVER), answering(SESSION | {"status": "expired"})], [EXPIRE, LOOK], None),
+        (
+            [refusing(400, **OVER), answering(SESSION | {"status": "open"})],
+            [EXPIRE, LOOK],
+            "stripe answered 400 (InvalidRequestError)",
+        ),
+        (
+            [refusing(404, code="resource_missing"), refusing(404, code="resource_missing")],
+            [EXPIRE, LOOK],
+            "stripe answered 404 (resource_missing)",
+        ),
+        ([refusing(500)], [EXPIRE], "stripe answered 500 (APIError)"),
+    ],
+    ids=["open", "paid meanwhile", "over", "refused", "another account", "away"],
+)
+async def test_a_session_is_expired_or_was_over(answers: list[Answer], asked: list[str], why: str | None) -> None:
+    async with receiving(*answers) as receiver:
+        found = await expire(receiver)
+
+    assert (found, [headers[":request"] for headers, _ in receiver.heard]) == (why, asked)
+
+
+async def test_without_a_key_no_session_can_be_expired() -> None:
+    with pytest.raises(LinkFailed) as failed:
+        await StripeWhenWanted(Settings()).expire("cs_test_1")
+
+    assert failed.value.sentence == "REPLIQUE_PAYMENTS__STRIPE_KEY is missing here"

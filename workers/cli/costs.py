@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pipelines.text.counting import counted
 from workers.cli.options import Json, Org, gateway
 
 COLUMNS = (
@@ -63,15 +64,20 @@ def notes(found: dict[str, Any]) -> list[str]:
     """What the sums do not say by themselves."""
     total, told = found["total"], []
     if found["left_off"]:
-        told.append(f"{found['left_off']} lines more: ask with a larger --limit")
+        told.append(f"{counted(found['left_off'], 'line')} more: ask with a larger --limit")
     if total["unpriced_calls"]:
-        told.append(f"{total['unpriced_calls']} calls have no known price and are in no sum of money")
+        are = counted(total["unpriced_calls"], "call has no known price and is", "calls have no known price and are")
+        told.append(f"{are} in no sum of money")
     if total["unknown_calls"]:
-        told.append(f"{total['unknown_calls']} calls were never heard of again and stand at what was set aside")
+        one, many = "call was never heard of again and stands", "calls were never heard of again and stand"
+        stand = counted(total["unknown_calls"], one, many)
+        told.append(f"{stand} at what was set aside")
     for use in found["plans"]:
-        limit = "unlimited" if use["limit"] is None else f"of {use['limit']}"
+        used = f"{counted(use['used'], 'reply', 'replies')}, unlimited,"
+        if use["limit"] is not None:
+            used = f"{use['used']} of {counted(use['limit'], 'reply', 'replies')}"
         margin = "" if use["margin"] is None else f", margin {use['margin']:.1%}"
-        told.append(f"{use['org']}: plan {use['plan']}, {use['used']} {limit} replies in {use['month']}{margin}")
+        told.append(f"{use['org']}: plan {use['plan']}, {used} in {use['month']}{margin}")
     return told
 
 

@@ -69,6 +69,7 @@ def show(job: JobId, org: Org = None, as_json: Json = False) -> None:
 
 
 def _page(terminal: "Terminal", job: "JobOut") -> None:
+    from pipelines.text.counting import counted
     from workers.cli.story import cost, told_by_runs, worded
     from workers.cli.terminal import SIMULATED
 
@@ -77,7 +78,8 @@ def _page(terminal: "Terminal", job: "JobOut") -> None:
     because = " ".join(filter(None, [job.code, job.reason]))
     state = _told({"state": job.state.value, "on_hold": job.on_hold}, "state")
     terminal.say(f"{job.id}  {state}{f'  {because}' if because else ''}{'  ATTENTION' * job.attention}", "bold")
-    terminal.say(f"conversation {job.conversation}, {job.trigger}, engine {job.engine}, {job.attempts} attempts")
+    attempts = counted(job.attempts, "attempt")
+    terminal.say(f"conversation {job.conversation}, {job.trigger}, engine {job.engine}, {attempts}")
     for line in told_by_runs(job.trace):
         terminal.say(line.text, line.style)
     rows = [(c.id, c.ordinal, c.kind, c.state, worded(c), c.due_at, c.reason) for c in job.candidates]

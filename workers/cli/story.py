@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from pipelines.text.counting import counted
 from schemas.http import CandidateOut, JobOut, UsageOut
 
 STYLES = {
@@ -82,10 +83,13 @@ def worded(candidate: CandidateOut) -> str:
 
 def cost(usage: UsageOut) -> str:
     read = usage.input + usage.cache_read + usage.cache_write
-    share = f"{100 * usage.cache_read // read} % of {read} input tokens from the cache" if read else "no input"
+    share = (
+        f"{100 * usage.cache_read // read} % of {counted(read, 'input token')} from the cache" if read else "no input"
+    )
     lost = f", {dollars(usage.discarded_cost_usd)} of it thrown away" if Decimal(usage.discarded_cost_usd) else ""
     unpriced = f" ({usage.unpriced_calls} without a known price)" if usage.unpriced_calls else ""
-    return f"{usage.calls} model calls{unpriced}, {dollars(usage.cost_usd)}{lost}; {share}, {usage.output} tokens out"
+    calls, out = counted(usage.calls, "model call"), counted(usage.output, "token")
+    return f"{calls}{unpriced}, {dollars(usage.cost_usd)}{lost}; {share}, {out} out"
 
 
 def dollars(amount: str) -> str:
@@ -121,7 +125,7 @@ def _model(item: dict[str, Any]) -> Iterator[Line]:
     price = "unpriced" if item.get("cost_usd") is None else dollars(item["cost_usd"])
     yield Line(
         "model",
-        f"call {item.get('n')}: {name}, {item.get('stop')}; {total} tokens in{share}, "
+        f"call {item.get('n')}: {name}, {item.get('stop')}; {counted(total, 'token')} in{share}, "
         f"{item.get('output') or 0} out, {price}, {item.get('ms') or 0} ms",
     )
 
@@ -148,6 +152,9 @@ def _guard(item: dict[str, Any]) -> Iterator[Line]:
 def _note(item: dict[str, Any]) -> Iterator[Line]:
     if "rules" in item:
         yield from _strategy(item)
+        return
+    if item.get("plan"):
+        yield Line("note", f"  [PLAN] {' '.join(str(item['plan']).split())}")
         return
     rest = {name: value for name, value in item.items() if name not in {"run", "n", "kind", "at", "note"}}
     more = f" {json.dumps(rest, ensure_ascii=False, default=str)}" if rest else ""

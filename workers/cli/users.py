@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Who may sign in to the console: add, link, list, disable.")
 COLUMNS = ("id", "name", "email", "role", "organization", "has_password", "disabled_at")
-User = Annotated[str, typer.Argument(metavar="USER", help="e.g. user_3")]
+User = Annotated[str, typer.Argument(metavar="USER", help="Their address or name, or e.g. user_3")]
 
 
 @app.command()

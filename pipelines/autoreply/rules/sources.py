@@ -83,7 +83,7 @@ class Sources:
     @property
     def writes_again(self) -> bool:
         """This reply is a follow-up that plans another one."""
-        return self.case.follow_up is not None and followup.next_time(self.case) is not None
+        return self.case.follow_up is not None and not followup.is_last(self.case)
 
     @property
     def a_person_spoke(self) -> bool:

@@ -58,6 +58,23 @@ class StripeLinks:
             raise LinkFailed("stripe made a session without an address", retryable=False)
         return Link(session.url, session.id, datetime.fromtimestamp(session.expires_at, UTC))
 
+    async def expire(self, session: str) -> None:
+        """One that is not open any more cannot be expired, and need not be."""
+        try:
+            await self._client.v1.checkout.sessions.expire_async(session)
+        except stripe.InvalidRequestError as error:
+            if await self._is_open(session):
+                raise _failed(error) from error
+        except stripe.StripeError as error:
+            raise _failed(error) from error
+
+    async def _is_open(self, session: str) -> bool:
+        try:
+            found = await self._client.v1.checkout.sessions.retrieve_async(session)
+        except stripe.StripeError as error:
+            raise _failed(error) from error
+        return found.status == "open"
+
     def _session(self, order: Order) -> Any:
         product = {"name": order.title}
         price = {

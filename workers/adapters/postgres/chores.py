@@ -79,9 +79,9 @@ async def unheard(tx: Transaction, chore: int, fence: int) -> None:
     await tx.run(_UNHEARD, call=call_of(chore, fence))
 
 
-async def take(tx: Transaction, chore: int, fence: int) -> int:
-    """The fence of the claim."""
-    lease = tx.settings.llm.timeout_seconds + SLACK_SECONDS
+async def take(tx: Transaction, chore: int, fence: int, lease: float | None = None) -> int:
+    """The fence of the claim. `lease` in seconds: a model's call and some, unless it is given."""
+    lease = tx.settings.llm.timeout_seconds + SLACK_SECONDS if lease is None else lease
     row = await tx.the(_CLAIM, chore=chore, fence=fence, instance=tx.instance, lease=lease)
     return int(row.fence)
 

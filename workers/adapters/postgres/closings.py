@@ -15,7 +15,7 @@ from schemas.honesty import Alarm
 from schemas.http import MessageIn
 from schemas.ids import JobId, OrgId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import attention, failures, inbound
+from workers.adapters.postgres import attention, closed_links, failures, inbound
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import EVENT, JOB, LIVE, Job, read_or_refuse, send_away
 from workers.adapters.postgres.locks import Locked, lock
@@ -60,7 +60,8 @@ WITH flagged AS (
 ), links AS (
   UPDATE payments SET state = 'expired', ended_at = clock_timestamp()
   WHERE contact_id = :contact AND state = 'open' AND CAST(:danger AS text) IS NOT NULL
-), kept AS (
+  RETURNING org_id, conversation_id, provider, reference
+), {closed_links.WANTED}, kept AS (
   {RECORD}
   SELECT :org, :contact, :conversation, a.act, 'contact', a.rule, NULL, COALESCE(CAST(:message AS text), (
            SELECT m.name FROM messages m WHERE m.conversation_id = :conversation AND m.position = :position)), :job

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Learn, Queue, Summarize
+from schemas.jobs import AutoReply, CloseLinks, DelayedSend, Deliver, Hint, Learn, Queue, Summarize
 from schemas.resources import OrganizationLimits
 from workers.adapters.postgres.database import Database
 from workers.adapters.postgres.dispatch_sql import AHEAD, OLDER, admission, expiry, resend
@@ -25,6 +25,11 @@ TABLES: dict[Queue, tuple[str, ...]] = {
 """The tables whose rows go to a queue; what was begun (a webhook to repeat) before what is new."""
 
 QUEUES = tuple(TABLES)
+_CHORES: dict[str, type[CloseLinks | Learn | Summarize]] = {
+    "close_links": CloseLinks,
+    "learn": Learn,
+    "summarize": Summarize,
+}
 _ALL = ("deliveries", "jobs", "chores")
 
 _EPOCH = text("SELECT redis_epoch, statement_timestamp() FROM installation")
@@ -124,7 +129,6 @@ def _hint(queue: Queue, table: str, row: Any) -> Hint:
     if table == "deliveries":
         return Deliver(delivery=row.id, conversation=conversation)
     if table == "chores":
-        chore = Summarize if row.kind == "summarize" else Learn
-        return chore(chore=row.id, conversation=conversation)
+        return _CHORES[row.kind](chore=row.id, conversation=conversation)
     kind = AutoReply if queue is Queue.REPLY else DelayedSend
     return kind(job=row.id, conversation=conversation)

@@ -32,6 +32,7 @@ STORES = (
     "memories",
     "summaries",
     "documents",
+    "embeddings",
     "media_facts",
     "payments",
     "consents",
@@ -40,12 +41,15 @@ STORES = (
     "audit",
     "files",
     "queues",
+    "caches",
 )
 NOTES = {
     "payments": "amount, currency, state, times and the provider's reference are kept where money may have moved",
     "ledger": "figures are kept, and lead to nobody",
     "audit": "who did what kind of thing when is kept, without whom it was about",
+    "embeddings": "the vectors of memories and of documents' passages, gone with their rows",
     "queues": "Redis holds numbers of rows, never what they say",
+    "caches": "no process of ours keeps words between two runs; a browser may keep an audio file for an hour",
 }
 
 _NEXT = sql("""
@@ -86,7 +90,9 @@ WITH never AS (
 SELECT (SELECT count(*) FROM never) + (SELECT count(*) FROM kept) AS payments, (SELECT count(*) FROM heard) AS audit
 """)
 _ABOUT = sql("""
-WITH learned AS (
+WITH passages AS (
+  SELECT id FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE contact_id = :contact AND contact_id <> 0)
+), learned AS (
   DELETE FROM chunks WHERE org_id = :org AND contact_id = :contact AND message_id IS NOT NULL RETURNING id
 ), heard AS (
   UPDATE audit_log SET subject = 'erased', facts = '{}'
@@ -100,6 +106,7 @@ WITH learned AS (
   DELETE FROM consent_records WHERE contact_id = :contact RETURNING id
 )
 SELECT (SELECT count(*) FROM learned) AS memories, (SELECT count(*) FROM heard) AS audit,
+       (SELECT count(*) FROM learned) + (SELECT count(*) FROM passages) AS embeddings,
        (SELECT count(*) FROM d) AS documents, (SELECT count(*) FROM f) AS media_facts,
        (SELECT count(*) FROM q) AS consents
 """)

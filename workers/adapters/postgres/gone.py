@@ -83,7 +83,7 @@ WITH facts AS (
   DELETE FROM messages WHERE id = ANY(:messages) RETURNING id
 )
 SELECT (SELECT count(*) FROM m) AS messages, (SELECT count(*) FROM facts) AS memories,
-       (SELECT count(*) FROM told) AS summaries
+       (SELECT count(*) FROM facts) AS embeddings, (SELECT count(*) FROM told) AS summaries
 """)
 
 # Jobs and messages are gone by now. Payments that may have moved money are books, and are not ours to destroy.

@@ -19,6 +19,9 @@ from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 LIVE = "('queued', 'running', 'held', 'sending')"
 
+CANCELLED = "cancelled"
+"""The reason of a job that a person cancelled."""
+
 MAX_RESTARTS = 2
 MAX_SUPERSEDES = 3
 

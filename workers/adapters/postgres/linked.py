@@ -6,7 +6,7 @@ The link is kept in any case: whoever needs the same offer later sends the same 
 from pipelines.delivery.bodies import Sale
 from schemas.claims import Posting
 from schemas.payments import Link, Offering, PaymentState
-from workers.adapters.postgres import offering, preparing, spoken
+from workers.adapters.postgres import closed_links, offering, preparing, spoken
 from workers.adapters.postgres.jobs import Job
 from workers.adapters.postgres.locks import lock
 from workers.adapters.postgres.offering import Sold
@@ -14,12 +14,17 @@ from workers.adapters.postgres.sends import Next, stopped
 from workers.adapters.postgres.sends import leave as leave_now
 from workers.adapters.postgres.transaction import Transaction, sql
 
-_MADE = sql("""
-UPDATE payments
-SET url = COALESCE(url, :url), reference = COALESCE(reference, :reference),
-    expires_at = COALESCE(expires_at, CAST(:expires_at AS timestamptz))
-WHERE id = :payment
-RETURNING state, url
+# A lock may have closed the payment while the link was made.
+_MADE = sql(f"""
+WITH made AS (
+  UPDATE payments
+  SET url = COALESCE(url, :url), reference = COALESCE(reference, :reference),
+      expires_at = COALESCE(expires_at, CAST(:expires_at AS timestamptz))
+  WHERE id = :payment
+  RETURNING state, url, org_id, conversation_id, provider, reference
+), links AS (SELECT * FROM made WHERE state = 'expired'
+), {closed_links.WANTED}
+SELECT state, url FROM made
 """)
 
 

@@ -5,6 +5,7 @@ repeated, never edited or recalled.
 """
 
 from schemas.claims import JobState
+from schemas.conversation import Flag
 from schemas.ids import DeliveryId
 from schemas.jobs import DelayedSend, Deliver
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
@@ -21,6 +22,13 @@ WITH given_up AS (
 )
 UPDATE candidates SET state = 'held', reason = NULL
 WHERE job_id = :job AND (id IN (SELECT candidate_id FROM given_up) OR (state = 'recalled' AND :stopped))
+""")
+
+# What is delivered after all is not to be refunded.
+_NO_REFUND = sql(f"""
+UPDATE jobs SET note = NULLIF(array_to_string(array_remove(array_remove(
+    string_to_array(note, '; '), '{Flag.PAID_LOCKED}'), '{Flag.PAID_CANCELLED}'), '; '), '')
+WHERE id = :job
 """)
 
 _OUT_AGAIN = sql(f"""
@@ -53,14 +61,17 @@ SELECT dispatched_at IS NOT NULL AS dispatched FROM again
 
 async def deliver_again(tx: Transaction, conversation: Locked, job: Job, who: str) -> None:
     """Row 25. Refused when a reply is old news: the contact or a person wrote since. What is owed never is, and goes on
-    too after a safety lock had stopped it."""
+    too after a person or a safety lock had stopped it."""
     went_on = conversation.inbound_seq != job.seq or conversation.operator_seq >= job.seq
     if job.replies and went_on:
         raise await too_late(tx, job, reason="the conversation went on")
     if job.replies and conversation.paused:
         raise await too_late(tx, job, reason="paused")
     cap = conversation.organization.spec.limits.in_flight
-    await tx.run(_HELD_AGAIN, job=job.id, stopped=job.bought and job.state is JobState.CANCELLED)
+    stopped = job.bought and job.state is JobState.CANCELLED
+    await tx.run(_HELD_AGAIN, job=job.id, stopped=stopped)
+    if stopped:
+        await tx.run(_NO_REFUND, job=job.id)
     out = await tx.one(_OUT_AGAIN, job=job.id, org=conversation.org, cap=cap, fast=True)
     row = await tx.the(
         _SENDING,

@@ -11,7 +11,7 @@ from schemas.jobs import AutoReply
 from workers.adapters.postgres import redelivery
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_REPLY
-from workers.adapters.postgres.jobs import EVENT, LETTERS_ANSWERED, Job, read_or_refuse, too_late
+from workers.adapters.postgres.jobs import CANCELLED, EVENT, LETTERS_ANSWERED, Job, read_or_refuse, too_late
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_job
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
@@ -92,9 +92,9 @@ async def retry(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> 
 
 
 async def _owed_still(tx: Transaction, conversation: Locked, job: Job, look: Row) -> None:
-    """Its delivery was given up, or a safety lock that is open again had stopped it; and nobody has taken the money
-    back since."""
-    stopped = job.bought and job.state is JobState.CANCELLED and look.reason == NoJob.SAFETY_LOCK
+    """Its delivery was given up, or a person had cancelled it, or a safety lock that is open again had stopped it; and
+    nobody has given the money back since."""
+    stopped = job.bought and job.state is JobState.CANCELLED and look.reason in (NoJob.SAFETY_LOCK, CANCELLED)
     if not stopped and (job.state is not JobState.FAILED or look.code != Code.DELIVERY):
         raise await too_late(tx, job)
     if look.erased or (job.bought and look.locked):

@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 
 from schemas.claims import CandidateState, JobState
-from schemas.conversation import HandledBy, Trigger
+from schemas.conversation import Flag, HandledBy, Trigger
 from schemas.errors import Code, Conflict, NotFound, TooLate
 from schemas.ids import CandidateId, JobId, OrgId
 from schemas.jobs import DelayedSend
-from workers.adapters.postgres import prepared, retries, silences_held
+from workers.adapters.postgres import attention, prepared, retries, silences_held
 from workers.adapters.postgres.answered import NOTHING_LEFT, answered
 from workers.adapters.postgres.audit import note, note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import (
+    CANCELLED,
     EVENT,
     NO_COMPLAINT,
     Job,
@@ -88,15 +89,33 @@ async def cancel(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) ->
     if not job.state.live:
         raise await too_late(tx, job)
     if not job.replies:
-        raise Conflict("what was paid for is delivered; a refund stops what has not left", state=job.state.value)
+        await _cancel_purchase(tx, conversation, job, who)
+        return await _states(tx, job)
     late = await too_late(tx, job) if job.state is JobState.SENDING else None
     # A job answers all that is unanswered, so does its cancel; what came after a pinned one is still to be answered.
     answers = job.seq if job.pinned else conversation.inbound_seq
-    stopped = await send_away(tx, conversation, job, JobState.CANCELLED, "cancelled", who, answers=answers)
+    stopped = await send_away(tx, conversation, job, JobState.CANCELLED, CANCELLED, who, answers=answers)
     if late is not None and not stopped:
         raise late
     await successor(tx, conversation, answers)
     await note_job(tx, conversation.org, who, "job.cancelled", job.id, stopped=stopped)
+    return await _states(tx, job)
+
+
+async def _cancel_purchase(tx: Transaction, conversation: Locked, job: Job, who: str) -> None:
+    """Row 20 of what was paid for: as of any reply, it is too late when nothing could be stopped. A person is told that
+    money was taken; what has not left counts as bought until it goes back, and `retry` delivers it after all."""
+    if not job.bought:
+        raise Conflict("a closing notice says what has happened, and is not stopped", state=job.state.value)
+    late = await too_late(tx, job)
+    stopped = await send_away(tx, conversation, job, JobState.CANCELLED, CANCELLED, who)
+    if not stopped:
+        raise late
+    await attention.flag(tx, conversation, job, Flag.PAID_CANCELLED)
+    await note_job(tx, conversation.org, who, "job.cancelled", job.id, stopped=stopped, refund=Flag.PAID_CANCELLED)
+
+
+async def _states(tx: Transaction, job: Job) -> Mapping[CandidateId, CandidateState]:
     rows = await tx.all(_CANDIDATES, job=job.id)
     return {CandidateId(row.id): CandidateState(row.state) for row in rows}
 

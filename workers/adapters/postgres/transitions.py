@@ -21,14 +21,15 @@ from schemas.decisions import Decision
 from schemas.honesty import Alarm
 from schemas.http import Ingested, MessageIn, MessagePatch
 from schemas.ids import DeliveryId, JobId, OrgId, PaymentId
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Learn, Summarize
+from schemas.jobs import AutoReply, CloseLinks, DelayedSend, Deliver, Learn, Summarize
 from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation, SettledCall
-from schemas.payments import Link, LinkFailed, Offering, PaymentProvider, PaymentState
+from schemas.payments import Closing, Link, LinkFailed, Offering, PaymentProvider, PaymentState
 from schemas.speech import Recording, SpeechFailed
 from schemas.summaries import Folding, Summed
 from workers.adapters.postgres import (
     chores,
+    closed_links,
     deliveries,
     edits,
     followups,
@@ -228,6 +229,16 @@ class Transitions(ByOperators):
         stops."""
         async with self._transaction() as tx:
             await summaries.end(tx, folding, summed)
+
+    async def claim_closing(self, hint: CloseLinks) -> Closing | None:
+        """Guard: due, no lease, a link that is closed here may still be paid."""
+        async with self._transaction() as tx:
+            return await closed_links.claim(tx, hint)
+
+    async def end_closing(self, closing: Closing, failed: LinkFailed | None) -> None:
+        """Guard: the fence. What has failed is tried again."""
+        async with self._transaction() as tx:
+            await closed_links.end(tx, closing, failed)
 
     # ---------------------------------------------------------------- leases and what the queue could not read
 

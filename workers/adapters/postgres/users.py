@@ -29,6 +29,8 @@ _SHOWN = (
 _MINE = "(CAST(:org AS bigint) IS NULL OR u.org_id = :org)"
 _ONE = text(_SHOWN + f"WHERE u.id = :id AND {_MINE}")
 _NAMED = text(_SHOWN + "WHERE u.org_id IS NOT DISTINCT FROM CAST(:org AS bigint) AND u.name = :name")
+# An address is somebody's alone, a name is only within an organisation.
+_CALLED = text(_SHOWN + f"WHERE {_MINE} AND (u.email = lower(:word) OR u.name = :word) ORDER BY u.id LIMIT 20")
 _LIST = text(_SHOWN + f"WHERE u.id < :before AND {_MINE} ORDER BY u.id DESC LIMIT :limit")
 _ORGANIZATION = text("SELECT id FROM organizations WHERE name = :name")
 _DISABLE = text("UPDATE users SET disabled_at = coalesce(disabled_at, clock_timestamp()) WHERE id = :id")
@@ -77,6 +79,16 @@ class Users:
         except IntegrityError as error:
             raise Conflict("somebody made this user at the same moment") from error
         return UserMade(**_shown(row).model_dump(), link=link)
+
+    async def called(self, org: OrgId | None, word: str) -> UserId:
+        """By address or name. Raises `NotFound`, and `Conflict` when several are called that."""
+        async with self._db.transaction() as connection:
+            rows = (await connection.execute(_CALLED, {"org": org, "word": word})).all()
+        if not rows:
+            raise NotFound("no such user: give an id like user_42, an address, or a name")
+        if len(rows) > 1:
+            raise Conflict("several users are called that", users=[reference("user", row.id) for row in rows])
+        return UserId(rows[0].id)
 
     async def list(self, org: OrgId | None, cursor: str | None, limit: int) -> Page[UserOut]:
         bound = {"org": org, "before": before("user", cursor), "limit": limit + 1}

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 
+from pipelines.text.counting import counted
 from schemas.settings import KEPT_NAMES
 from workers.cli.client import Gateway
 from workers.cli.demo import scenes, selling
@@ -78,10 +79,9 @@ def _play(found: Installation, receiver: Receiver, secret: str, terminal: Termin
     telling.finish()
     terminal.heading("All of it happened")
     bubbles = [delivery.data["job"] for delivery in receiver.all if delivery.type == "message.send"]
-    terminal.say(
-        f"{len(set(bubbles))} replies, {len(bubbles)} bubbles, each delivered once, every signature verified, "
-        f"in {time.monotonic() - began:.0f} s."
-    )
+    replies, sent = counted(len(set(bubbles)), "reply", "replies"), counted(len(bubbles), "bubble")
+    seconds = f"{time.monotonic() - began:.0f} s"
+    terminal.say(f"{replies}, {sent}, each delivered once, every signature verified, in {seconds}.")
 
 
 def _script(found: Installation, said: str, turns: list[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from pipelines.text.counting import counted
 from workers.cli.demo.provisions import GALLERY, PERSONA, RULE, organization
 from workers.cli.demo.stage import Stage, check, ended, held, thinking
 
@@ -27,7 +28,7 @@ def three_in_a_row(stage: Stage) -> None:
     for number, text in enumerate(("coucou Maya !", "j'ai adoré ta dernière vidéo", "tu fais quoi de beau ?"), 1):
         jobs.append(stage.write(number, text))
         time.sleep(0.4)
-    check(len(set(jobs)) == 1, f"three messages in a row made {len(set(jobs))} jobs instead of one")
+    check(len(set(jobs)) == 1, f"three messages in a row made {counted(len(set(jobs)), 'job')} instead of one")
     bubbles = stage.answered(stage.follow(jobs[0], ended)).got
     check(bubbles[0].data.get("kind") == "notice", "the first thing a contact hears is not that an AI answers")
     check(len(bubbles) > 1, "nothing came after the notice")

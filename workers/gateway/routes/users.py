@@ -5,12 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from pipelines.text import storable
 from schemas.answers import Page
-from schemas.ids import UserId, cursor_pattern
+from schemas.ids import OrgId, UserId, cursor_pattern, number_of
 from schemas.users import UserIn, UserLinkOut, UserMade, UserOut
 from workers.gateway.auth import allows
+from workers.gateway.parts import Parts
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, answer
 
 router = APIRouter(prefix="/v1/users", tags=["users"], route_class=GuardedRoute)
 
@@ -36,16 +38,19 @@ async def list_users(
 @router.post("/{id}/link", response_model=UserLinkOut, responses=refusals(404, 409))
 @allows()
 async def link_user(parts: The, caller: By, id: str) -> Response:
-    """A new one-time link; earlier ones are void. 409 when the user is disabled."""
-    return answer(await parts.users.link(caller.org, _user(id), caller.who))
+    """A new one-time link; earlier ones are void. `id` may be their address or name. 409 when the user is disabled, or
+    several are called that."""
+    return answer(await parts.users.link(caller.org, await _user(parts, caller.org, id), caller.who))
 
 
 @router.delete("/{id}", response_model=UserOut, responses=refusals(404, 409))
 @allows()
 async def disable_user(parts: The, caller: By, id: str) -> Response:
-    """Signed out at once, and out for good. What they did keeps their name."""
-    return answer(await parts.users.disable(caller.org, _user(id), caller.who))
+    """Signed out at once, and out for good. What they did keeps their name. `id` may be their address or name; 409 when
+    several are called that."""
+    return answer(await parts.users.disable(caller.org, await _user(parts, caller.org, id), caller.who))
 
 
-def _user(reference: str) -> UserId:
-    return UserId(known_number("user", reference))
+async def _user(parts: Parts, org: OrgId | None, word: str) -> UserId:
+    number = number_of("user", word)
+    return await parts.users.called(org, storable(word)) if number is None else UserId(number)

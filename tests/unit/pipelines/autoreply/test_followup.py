@@ -1,5 +1,7 @@
 """When the AI writes first, and for the last time."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,6 +15,8 @@ from schemas.agent import TraceKind
 from schemas.claims import JobState, NoFollowUp, NoJob
 from schemas.conversation import Author, Case, FollowUp, Trigger
 from schemas.decisions import Reply, Silence
+from schemas.errors import Unavailable
+from schemas.ids import ContactId
 from tests.builders import NOON, a_case, a_turn
 from tests.fakes import calling, done, sending
 from tests.replies import FINE, stage
@@ -50,18 +54,18 @@ def at_night(clock: str, now: str) -> Case:
         ("01:10", "2026-10-24T20:00+02:00", "2026-10-25T01:00+02:00"),
     ],
 )
-def test_across_the_sundays_on_which_the_clocks_change(clock: str, now: str, expected: str) -> None:
-    planned = followup.next_time(at_night(clock, now))
+async def test_across_the_sundays_on_which_the_clocks_change(clock: str, now: str, expected: str) -> None:
+    planned = await followup.next_time(at_night(clock, now), None)
 
     assert planned is not None
     assert planned.astimezone(PARIS).isoformat(timespec="minutes") == expected
 
 
 @pytest.mark.parametrize("first", ["2027-03-24T12:00+01:00", "2026-10-21T12:00+02:00"], ids=["march", "october"])
-def test_each_day_has_one_follow_up_at_a_time_that_its_clock_shows(first: str) -> None:
+async def test_each_day_has_one_follow_up_at_a_time_that_its_clock_shows(first: str) -> None:
     now, planned = datetime.fromisoformat(first), []
     for _ in range(8):
-        moment = followup.next_time(at_night("02:30", now.isoformat()))
+        moment = await followup.next_time(at_night("02:30", now.isoformat()), None)
         assert moment is not None
         assert followup.postponed("00:00-05:00", moment, "Europe/Paris") is None
         planned.append(moment.astimezone(PARIS))
@@ -79,6 +83,50 @@ async def test_a_follow_up_that_is_written_plans_the_second() -> None:
 
     assert isinstance(decision, Reply)
     assert decision.follow_up_at == datetime(2026, 12, 1, 11, 0, tzinfo=UTC)
+
+
+@dataclass
+class Remembered:
+    """A contact's habits, and how often somebody has asked for them."""
+
+    at: Sequence[datetime] | None = ()
+    asked: list[ContactId] = field(default_factory=list)
+
+    async def written(self, contact: ContactId) -> Sequence[datetime]:
+        self.asked.append(contact)
+        if self.at is None:
+            raise Unavailable("the database is away")
+        return self.at
+
+
+EVENING = [NOON.replace(hour=19, minute=30) - timedelta(days=n) for n in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("remembered", "hour"),
+    [(EVENING, 19), ([], 11), (None, 11)],
+    ids=["long before the window", "nothing is known", "nobody can be asked"],
+)
+async def test_the_hour_is_that_of_all_that_the_contact_wrote(remembered: list[datetime] | None, hour: int) -> None:
+    on, habits = stage(calling(*LEFT)), Remembered(remembered)
+    on.pipeline.habits = habits
+
+    silence = await on.run(a_case("coucou"))
+
+    assert isinstance(silence, Silence)
+    assert silence.follow_up_at is not None
+    assert silence.follow_up_at.hour == hour
+    assert habits.asked == [1]
+
+
+async def test_a_reply_that_plans_nothing_looks_nothing_up() -> None:
+    reply, last = stage(sending("salut"), done()), stage(calling(*LEFT))
+    reply.pipeline.habits = last.pipeline.habits = habits = Remembered(EVENING)
+
+    await reply.run()
+    await last.run(a_follow_up(2))
+
+    assert habits.asked == []
 
 
 async def test_the_second_is_the_last() -> None:

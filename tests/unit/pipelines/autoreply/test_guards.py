@@ -354,7 +354,7 @@ async def test_a_guard_says_in_the_trace_which_rule_ended_the_run() -> None:
     decision = await on.run(a_case(organization={"agent": {"MaxIterations": 1}}))
 
     assert on.trace(decision, TraceKind.GUARD) == [
-        {"code": "AR-550", "rule": "1 model calls made and still not done (MaxIterations)"}
+        {"code": "AR-550", "rule": "1 model call made and still not done (MaxIterations)"}
     ]
 
 

@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
+from pipelines.autoreply.pipeline import PLAN_READ
 from schemas.agent import TraceKind
 from schemas.conversation import Author
 from schemas.decisions import Failure, Parked, Reply, Silence, SilenceReason
@@ -43,6 +45,15 @@ async def test_a_reply_carries_bubbles_plan_and_story() -> None:
             "reason": None,
         },
     ]
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"), [(None, []), ("ask about Lyon", [{"note": PLAN_READ, "plan": "ask about Lyon"}])]
+)
+async def test_the_story_says_which_plan_was_read(plan: str | None, told: list[Any]) -> None:
+    on = stage(sending("salut"), done())
+
+    assert on.trace(await on.run(a_case(plan=plan)), TraceKind.NOTE) == told
 
 
 async def test_left_on_read_plans_a_follow_up_in_the_morning_of_the_contact() -> None:

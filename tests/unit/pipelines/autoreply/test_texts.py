@@ -5,7 +5,7 @@ import pytest
 from pipelines.autoreply.checks import banned_word
 from pipelines.autoreply.honesty import Break, first_break, unanswered
 from pipelines.autoreply.leaks import internal_in, markup_in, quotes
-from pipelines.autoreply.repeats import is_repeat
+from pipelines.autoreply.repeats import Sayings
 from schemas.conversation import Author, BubbleKind
 from tests.builders import a_turn
 
@@ -157,7 +157,7 @@ def test_a_quoted_passage_is_found_across_bubbles_and_short_overlaps_are_not() -
     ],
 )
 def test_repeats(text: str, earlier: str, expected: bool) -> None:
-    assert is_repeat(text, ["autre chose", earlier]) is expected
+    assert Sayings().is_repeat(text, ["autre chose", earlier]) is expected
 
 
 @pytest.mark.parametrize(

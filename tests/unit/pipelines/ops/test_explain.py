@@ -153,11 +153,37 @@ def test_the_sentence_behind_a_reason_is_told_beside_it() -> None:
     assert explain(the_facts(waits), Around()).sentence == "the reply is on hold: AR-561, openai answered 503"
 
 
+def test_the_plan_that_the_run_read_is_told_with_the_rules_that_matched() -> None:
+    rules = ({"rule": "sell", "outcome": "dropped", "reason": "excluded by mute"},)
+    silent = a_job("silent", code=None, reason="left_on_read", plan="let him sleep", rules=rules, ended_at=AGO)
+
+    assert explain(the_facts(silent), Around()).facts == {
+        "reason": "left_on_read",
+        "plan": "let him sleep",
+        "rules": ["sell dropped: excluded by mute"],
+    }
+
+
 def test_a_refusing_receiver_is_told_with_its_answer_and_the_next_try() -> None:
     found = explain(the_facts(a_job("sending"), delivery=a_delivery()), Around())
 
     assert (found.who, found.since, found.until) == ("receiver", LONG_AGO, SOON)
     assert found.facts == {"attempts": 3, "last_answer": "500 Internal Server Error", "ambiguous": False}
+
+
+@pytest.mark.parametrize(
+    ("closed", "command"),
+    [
+        ({"locked_at": AGO}, "`replique conversations reopen c-12 --org acme` --reason"),
+        ({"opted_out_at": AGO}, "`replique conversations consent c-12 --org acme`"),
+        ({"handled_by": "human"}, "`replique conversations resume c-12 --org acme`"),
+        ({}, "`replique conversations takeover c-12 --org acme`"),
+    ],
+)
+def test_what_to_do_about_a_conversation_is_a_command_to_type(closed: dict[str, Any], command: str) -> None:
+    found = explain(the_facts(organization="acme", conversation="c-12", **closed), Around())
+
+    assert (command in found.next, "/v1/" in found.next) == (True, False)
 
 
 def test_who_took_over_and_when() -> None:

@@ -8,7 +8,7 @@ from schemas.agent import Kept
 from schemas.claims import Accepted, Refused, Unknown
 from schemas.conversation import Case
 from schemas.errors import Unavailable
-from schemas.jobs import AutoReply, DelayedSend, Deliver, Hint, Learn, Summarize
+from schemas.jobs import AutoReply, CloseLinks, DelayedSend, Deliver, Hint, Learn, Summarize
 from schemas.payments import LinkFailed
 from schemas.speech import SpeechFailed
 from tests.fakes_courier import (
@@ -32,7 +32,7 @@ HINT = AutoReply(job=1, conversation=1)
 
 
 def test_every_kind_of_hint_has_its_actor_in_the_order_a_message_meets_them() -> None:
-    assert [actor.hint for actor in actors.ALL] == [AutoReply, DelayedSend, Deliver, Learn, Summarize]
+    assert [actor.hint for actor in actors.ALL] == [AutoReply, DelayedSend, Deliver, Learn, Summarize, CloseLinks]
 
 
 async def test_a_run_is_claimed_and_its_decision_recorded() -> None:

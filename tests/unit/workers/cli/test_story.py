@@ -2,8 +2,8 @@
 
 import pytest
 
-from schemas.http import CandidateOut
-from workers.cli.story import told_by_runs, traced, worded
+from schemas.http import CandidateOut, UsageOut
+from workers.cli.story import cost, told_by_runs, traced, worded
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,20 @@ def test_what_the_rules_decided_is_told_a_line_each() -> None:
         "    must use: send_payment",
         "    told: One offer.",
     ]
+
+
+def test_the_plan_that_was_read_is_told_in_one_line() -> None:
+    item = {"kind": "note", "note": "the plan from last time was read", "plan": "parler de Lyon\npuis du chien"}
+
+    assert [line.text for line in traced(item)] == ["  [PLAN] parler de Lyon puis du chien"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "told"),
+    [
+        (1, "1 model call, $0.001000; 0 % of 1 input token from the cache, 1 token out"),
+        (2, "2 model calls, $0.001000; 0 % of 2 input tokens from the cache, 2 tokens out"),
+    ],
+)
+def test_one_is_told_as_one(calls: int, told: str) -> None:
+    assert cost(UsageOut(calls=calls, input=calls, output=calls, cost_usd="0.001")) == told

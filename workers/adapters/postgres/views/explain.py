@@ -12,6 +12,7 @@ from schemas.ops import DeliveryFacts, Facts, JobFacts, Line, MessageFacts, Subj
 from schemas.resources import OrganizationLimits, PersonaSpec
 from workers.adapters.postgres.jobs import LIVE
 from workers.adapters.postgres.views.snapshot import Snapshots
+from workers.adapters.postgres.views.trace import plan_read
 
 _OF_JOB = text(
     "SELECT j.conversation_id AS conversation, j.id AS job FROM jobs j "
@@ -168,6 +169,8 @@ async def _facts(connection: AsyncConnection, kind: Subject, row: Any, message: 
         webhook_disabled_at=row.webhook_disabled_at,
         follow_up_at=row.follow_up_at,
         no_follow_up=row.no_follow_up,
+        organization=row.organization,
+        conversation=row.name,
         message=None if message is None else _message_facts(message),
         job=None if job is None else await _job_facts(connection, row, job),
         delivery=None if job is None else await _delivery_facts(connection, row, job),
@@ -195,6 +198,7 @@ async def _job_facts(connection: AsyncConnection, conversation: Any, job: Any) -
         parked_until=job.parked_until,
         ended_at=job.ended_at,
         rules=job.rules or (),
+        plan=await plan_read(connection, job.id),
     )
 
 

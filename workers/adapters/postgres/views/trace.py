@@ -12,6 +12,11 @@ _STEPS = text(
     "ORDER BY s.run_id, s.n"
 )
 _RUNS = text("SELECT id, trace FROM runs WHERE job_id = :job ORDER BY id")
+# The first step of the newest run, else what its end left: what a run reads, it reads before its first call.
+_BEGINNING = text(
+    "SELECT COALESCE((SELECT s.trace FROM run_steps s WHERE s.run_id = r.id ORDER BY s.n LIMIT 1), r.trace) AS trace "
+    "FROM runs r WHERE r.job_id = :job ORDER BY r.id DESC LIMIT 1"
+)
 _EVENTS = text("SELECT at, who, from_state, to_state, why, facts FROM job_events WHERE job_id = :job ORDER BY id")
 
 
@@ -24,6 +29,12 @@ async def trace_of(connection: AsyncConnection, job: int) -> list[dict[str, Any]
     for run in runs:
         lines.setdefault(run.id, []).extend(run.trace or [])
     return [{"run": reference("run", run.id), **item} for run in runs for item in lines[run.id]]
+
+
+async def plan_read(connection: AsyncConnection, job: int) -> str | None:
+    """The plan that the newest run of the job read as it began; None where there was none, or no run."""
+    items = (await connection.execute(_BEGINNING, {"job": job})).scalar_one_or_none() or []
+    return next((item["plan"] for item in items if item.get("kind") == "note" and "plan" in item), None)
 
 
 async def events_of(connection: AsyncConnection, job: int) -> list[dict[str, Any]]:
