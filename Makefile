@@ -106,5 +106,7 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra kokoro --extra judge --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-judge.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra browser --constraint requirements.lock --no-annotate --no-header pyproject.toml -o requirements-browser.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header tests/bench/requirements.in -o tests/bench/requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra voice --extra stripe --constraint requirements.lock --no-annotate --no-header pyproject.toml -o deploy/image.lock
+	echo hatchling | $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header - -o deploy/build.lock
 
 .PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock test-chaos bench-fairness

@@ -57,6 +57,22 @@ async def test_a_call_is_reserved_while_it_fits_to_the_last_cent(database_url: s
         assert await spending(storage) == (3 * PAID if budget == "per_month" else None)
 
 
+@pytest.mark.parametrize("budget", ["per_run", "per_conversation", "per_month"])
+async def test_a_step_that_is_handed_in_twice_counts_its_money_once(database_url: str, budget: str) -> None:
+    """The answer to the first was lost. There is room for what was settled and the call after it, to the last cent."""
+    async with with_budgets(database_url, **{budget: str(PAID + HELD)}) as storage:
+        await storage.say()
+        claim = await storage.claim()
+        keep = storage.transitions.save_step
+        found = [await keep(claim, None, a_reservation(claim)) for _ in range(2)]
+        found += [await keep(claim, a_step(claim), a_reservation(claim, 2)) for _ in range(3)]
+        found.append(await keep(claim, a_step(claim, 2), a_reservation(claim, 3)))
+
+        assert [kept.over_budget for kept in found] == [False] * 5 + [True]
+        rows = await storage.rows("SELECT call, state FROM ledger ORDER BY call")
+        assert [row["state"] for row in rows] == ["settled", "settled"]
+
+
 async def test_a_new_run_has_its_own_budget_and_the_conversation_only_one(database_url: str) -> None:
     async with with_budgets(database_url, per_run="0.004", per_conversation="0.0045") as storage:
         await storage.say()

@@ -1,5 +1,7 @@
 """Keys: shown once, hashed, revoked, and where the first one comes from."""
 
+import pytest
+
 from tests.builders_face import ADMIN, a_gateway
 
 
@@ -132,3 +134,21 @@ async def test_two_keys_in_use_never_look_like_one_another(database_url: str) ->
     assert [status for status, _ in refused] == [409] * 4
     assert all("'eve' is in use" in sentence for _, sentence in refused)
     assert (elsewhere, spaced, blank[0], again) == ((201, "eve"), (201, "Zo\u00eb"), 422, (201, "Eve"))
+
+
+@pytest.mark.parametrize("redis", ["there", "away", "none"])
+async def test_wrong_keys_are_counted_over_all_gateways_where_there_is_redis(
+    database_url: str, redis_url: str, redis: str
+) -> None:
+    courier = {"there": {"REDIS_URL": redis_url}, "away": {"REDIS_URL": "redis://127.0.0.1:1/0"}, "none": {}}[redis]
+    limited = {"REPLIQUE_GATEWAY__FAILED_KEYS_PER_MINUTE": "5", **courier}
+    async with a_gateway(database_url, **limited) as one, a_gateway(database_url, **limited) as other:
+        found = [
+            (await gateway.call("GET", "/v1/jobs", key=f"guess-{n}")).status_code
+            for n in range(10)
+            for gateway in (one, other)
+        ]
+        known = (await one.call("GET", "/v1/keys")).status_code
+
+    let_through = {"there": 6, "away": 10, "none": 10}[redis]
+    assert (found.count(401), found.count(429), known) == (let_through, 20 - let_through, 429)

@@ -14,16 +14,18 @@ from pipelines.llm.models import Routes, routes_of
 from pipelines.llm.ramp import OpenGate
 from pipelines.memory.learning import Learning
 from pipelines.ports import Breaker, Gate
+from schemas.agent import Kept
 from schemas.errors import FailureKind, ModelFailure
 from schemas.http import MessagePatch
 from schemas.jobs import Learn, Queue
 from schemas.lessons import Lesson
-from schemas.llm import Model
+from schemas.llm import Model, Reservation
 from schemas.settings import Settings
 from tests.builders_courier import LATER
 from tests.builders_storage import Storage, a_storage
 from tests.fakes import FlatPrices, FrozenClock, Line, ScriptedGate, ScriptedModel
 from tests.fakes_courier import an_app
+from tests.integration.test_rights import aged, keeps_for, rights_of, swept
 from tests.library import Library
 from workers.actors.learn import learn
 from workers.adapters.embeddings import BuiltInEmbedder
@@ -352,6 +354,36 @@ async def test_a_call_that_nobody_heard_is_unknown_whatever_becomes_of_the_chore
         calls, chore = await school.calls(), await school.chore()
     assert calls == [("auxiliary", "unknown", None)]
     assert chore["lease_until"] is None
+
+
+@pytest.mark.parametrize("how", ["erased", "too old"])
+async def test_a_call_of_a_chore_that_is_erased_meanwhile_is_unknown_at_once_and_settled_if_heard(
+    database_url: str, how: str
+) -> None:
+    """Nobody takes the chore up again, so nobody else would say so of it."""
+    async with a_school(database_url, noting((1, "Elle aime la mer."))) as school:
+        storage = school.storage
+        await storage.say(text="j'aime la mer")
+        await school.rest()
+        lesson = await asked_and_not_heard(school)
+        rights = rights_of(storage)
+        if how == "erased":
+            await rights.erase(storage.org, "fan-7", "app")
+        else:
+            await storage.rows("UPDATE jobs SET state = 'silent', due_at = NULL, ended_at = clock_timestamp()")
+            await aged(storage, 40)
+            await keeps_for(storage, 30)
+            await swept(storage)
+        row = await storage.row("SELECT state, cost_usd = reserved_usd AS all_of_it, settled_at FROM ledger")
+        assert (await storage.rows("SELECT id FROM chores"), row["state"], row["all_of_it"]) == ([], "unknown", True)
+        assert row["settled_at"] is not None
+
+        async def reserved(_: Reservation) -> Kept:
+            return Kept.FRESH
+
+        await storage.transitions.end_lesson(lesson, await school.app.learning.run(lesson, reserved))
+        calls = await school.calls()
+    assert calls == [("auxiliary", "settled", "ok")]
 
 
 async def test_who_lost_the_row_remembers_nothing_but_what_it_cost(database_url: str) -> None:

@@ -53,37 +53,65 @@ def need_of(endpoint: Callable[..., Any]) -> Need | None:
     return found if isinstance(found, Need) else None
 
 
-class FailedKeys:
-    """Wrong keys per client address, in windows of a minute: a guesser costs no statements."""
+class WrongKeys(Protocol):
+    """What all gateways have counted of an address."""
 
-    def __init__(self, per_minute: int, now: Callable[[], float]) -> None:
+    async def count(self, address: str) -> tuple[int, float] | None:
+        """One more: how many there are now, and in how many seconds they are forgotten. None: nobody can tell."""
+
+
+class NobodyElse:
+    """One gateway alone, or no Redis: what is counted is counted here."""
+
+    async def count(self, address: str) -> tuple[int, float] | None:
+        return None
+
+
+class FailedKeys:
+    """Wrong keys per client address, in windows of a minute: a guesser costs no statements.
+
+    Each gateway counts; where there is Redis it hears with each wrong key what the others have counted. Past the
+    limit it asks nobody any more, so a guesser makes neither the database nor Redis work.
+    """
+
+    def __init__(self, per_minute: int, now: Callable[[], float], everywhere: WrongKeys) -> None:
         self._per_minute = per_minute
         self._now = now
+        self._everywhere = everywhere
         self._windows: dict[str, tuple[float, int]] = {}
+        """When it is over, and how many there were."""
 
     def check(self, address: str) -> None:
-        began, count = self._windows.get(address, (0.0, 0))
-        rest = began + 60 - self._now()
+        until, count = self._windows.get(address, (0.0, 0))
+        rest = until - self._now()
         if count >= self._per_minute and rest > 0:
             raise RateLimited("too many wrong keys from this address", retry_after=rest)
 
-    def note(self, address: str) -> None:
+    async def note(self, address: str) -> None:
+        self._count(address)
+        shared = await self._everywhere.count(address)
+        if shared is not None and shared[0] >= self._windows.get(address, (0.0, 0))[1]:
+            self._windows[address] = (self._now() + shared[1], shared[0])
+
+    def _count(self, address: str) -> None:
         now = self._now()
         if len(self._windows) >= _MANY:
-            self._windows = {who: window for who, window in self._windows.items() if window[0] + 60 > now}
-        began, count = self._windows.get(address, (now, 0))
-        self._windows[address] = (began, count + 1) if began + 60 > now else (now, 1)
+            self._windows = {who: window for who, window in self._windows.items() if window[0] > now}
+        until, count = self._windows.get(address, (0.0, 0))
+        self._windows[address] = (until, count + 1) if until > now else (now + 60, 1)
 
 
 class Guard:
     """Lets callers in. What it has seen in the last seconds it believes, so that a message costs no statement more;
     a revoked key is therefore out after `known_key_seconds` at the latest."""
 
-    def __init__(self, keys: KeyStore, settings: GatewaySettings, now: Callable[[], float]) -> None:
+    def __init__(
+        self, keys: KeyStore, settings: GatewaySettings, now: Callable[[], float], everywhere: WrongKeys | None = None
+    ) -> None:
         self._keys = keys
         self._seconds = settings.known_key_seconds
         self._now = now
-        self._failed = FailedKeys(settings.failed_keys_per_minute, now)
+        self._failed = FailedKeys(settings.failed_keys_per_minute, now, everywhere or NobodyElse())
         self._known: dict[str, tuple[float, KnownKey]] = {}
         self._organizations: dict[str, OrgId] = {}
 
@@ -120,7 +148,7 @@ class Guard:
         known = await self._keys.find(hashed)
         if known is None:
             self._known.pop(hashed, None)
-            self._failed.note(address)
+            await self._failed.note(address)
             raise Unauthenticated("this key is unknown or revoked")
         self._remember(hashed, known)
         return known

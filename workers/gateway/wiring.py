@@ -43,7 +43,8 @@ from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.redis.breaker import BreakerStates
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.probe import RedisProbe
-from workers.gateway.auth import Guard
+from workers.adapters.redis.wrong_keys import RedisWrongKeys
+from workers.gateway.auth import Guard, NobodyElse, WrongKeys
 from workers.gateway.checkup import Doctor, known_routes
 from workers.gateway.parts import Breakers, ConsoleParts, Parts, Probe
 from workers.gateway.playing import Playground
@@ -82,6 +83,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     courier: NoCourier | RedisCourier = NoCourier()
     probe: Probe = no_redis
     breakers: Breakers = no_breakers
+    wrong_keys: WrongKeys = NobodyElse()
     async with AsyncExitStack() as stack:
         own = settings.gateway
         patience = Patience(own.answer_seconds, own.longer_seconds, own.waiting_requests)
@@ -93,9 +95,11 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             stack.push_async_callback(hints.close)
             states = BreakerStates(redis_address(settings), SystemClock(), known_routes(settings).all_members())
             stack.push_async_callback(states.close)
-            courier, probe, breakers = hints, redis.look, states.look
+            counted = RedisWrongKeys(redis_address(settings), SystemClock())
+            stack.push_async_callback(counted.close)
+            courier, probe, breakers, wrong_keys = hints, redis.look, states.look, counted
         embedder = await stack.enter_async_context(open_embedder(settings, SystemClock(), database))
-        parts = assemble(settings, database, courier, probe, SystemClock(), embedder, breakers)
+        parts = assemble(settings, database, courier, probe, SystemClock(), embedder, breakers, wrong_keys)
         stack.push_async_callback(parts.console.playground.close)
         yield parts
 
@@ -107,7 +111,8 @@ def assemble(
     redis: Probe,
     clock: Clock,
     embedder: Embedder,
-    breakers: Breakers = no_breakers,
+    breakers: Breakers,
+    wrong_keys: WrongKeys,
 ) -> Parts:
     own = settings.instance or "gateway"
     keys, snapshots = Keys(database, settings), Snapshots(database)
@@ -116,7 +121,7 @@ def assemble(
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
     return Parts(
         transitions=transitions,
-        guard=Guard(keys, settings.gateway, clock.monotonic),
+        guard=Guard(keys, settings.gateway, clock.monotonic, wrong_keys),
         keys=keys,
         users=Users(database, settings, passwords),
         sessions=Sessions(database, settings, passwords, secret),

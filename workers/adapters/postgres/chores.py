@@ -22,6 +22,9 @@ SLACK_SECONDS = 60.0
 CLOSED = "the contact is erased, locked or has opted out"
 AT_REST = "dispatched_at = NULL, lease_until = NULL, leased_by = NULL, fence = fence + 1"
 
+CALL = "'chore.' || chores.id || '.' || chores.fence"
+"""What `call_of` names a call of a chore in hand, where a statement has its row."""
+
 _NOT_YET = sql("UPDATE chores SET dispatched_at = NULL WHERE id = :chore AND lease_until IS NULL")
 _REST = sql(f"UPDATE chores SET {AT_REST}, due_at = NULL, error = :error WHERE id = :chore AND fence = :fence")
 _LATER = sql(f"""

@@ -9,8 +9,10 @@ from schemas.claims import JobState, NoJob
 from schemas.errors import Code, NotFound
 from schemas.ids import ErasureId, OrgId
 from workers.adapters.postgres import gone
+from workers.adapters.postgres.chores import CALL
 from workers.adapters.postgres.closings import lock_all_of_contact
 from workers.adapters.postgres.jobs import AT_REST, JOB, LIVE, Job, send_away
+from workers.adapters.postgres.ledger import UNHEARD
 from workers.adapters.postgres.locks import lock
 from workers.adapters.postgres.subjects import subject_of
 from workers.adapters.postgres.transaction import Transaction, sql
@@ -49,7 +51,9 @@ WITH before AS (
   WHERE contact_id = :contact
 ), chores AS (
   DELETE FROM chores USING conversations c WHERE c.id = chores.conversation_id AND c.contact_id = :contact
-  RETURNING chores.id
+  RETURNING chores.id, chores.fence
+), unheard AS (
+  {UNHEARD.format(which=f"call IN (SELECT {CALL} FROM chores)")}
 ), unsent AS (
   UPDATE deliveries d SET state = 'failed', error = 'erased', due_at = NULL, {AT_REST}, ended_at = clock_timestamp()
   FROM conversations c

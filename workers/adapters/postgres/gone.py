@@ -20,6 +20,11 @@ SPEAKING = 900.0
 UNLINKED = "conversation_id = NULL, job_id = NULL, run_id = NULL, request_id = NULL"
 """What an erased call keeps are its figures: the sums stay true, and lead to nobody."""
 
+UNHEARD = """settled_at = CASE state WHEN 'reserved' THEN clock_timestamp() ELSE settled_at END,
+  cost_usd = CASE state WHEN 'reserved' THEN reserved_usd ELSE cost_usd END,
+  state = CASE state WHEN 'reserved' THEN 'unknown' ELSE state END"""
+"""A chore's call may be out: who made it finds no row to come back to, nor does anybody else."""
+
 # Foreign keys are checked when the whole statement is done, so the order of its parts does not matter.
 _JOBS = sql(f"""
 WITH k AS (
@@ -94,7 +99,7 @@ WITH letters AS (
 ), d AS (
   DELETE FROM deliveries WHERE conversation_id = :conversation AND candidate_id IS NULL RETURNING id
 ), g AS (
-  UPDATE ledger SET {UNLINKED} WHERE job_id IS NULL AND conversation_id = :conversation RETURNING call
+  UPDATE ledger SET {UNLINKED}, {UNHEARD} WHERE job_id IS NULL AND conversation_id = :conversation RETURNING call
 ), s AS (
   DELETE FROM shown_media WHERE conversation_id = :conversation RETURNING media_id
 ), told AS (

@@ -45,10 +45,15 @@ ON CONFLICT (call) DO UPDATE SET
 WHERE CASE excluded.state WHEN 'reserved' THEN l.state = 'reserved' ELSE l.state <> 'settled' END
 """
 
+# Handed in again because the answer was lost, both calls are in the sums already: the one settled, the other set aside.
+# `budget_refusal` itself takes out what had been set aside for the one that is settled now.
+_COUNTED = """coalesce((SELECT sum(coalesce(l.cost_usd, l.reserved_usd)) FROM ledger l
+  WHERE l.call = ANY(CAST(:again AS text[])) AND (l.state = 'settled' OR l.call <> CAST(:settling AS text))), 0)"""
+
 # Asked only where a budget is set and a call is about to be reserved; in one piece with the reservation.
 _ASKED = f"""CASE WHEN :budgeted AND {{when}} THEN budget_refusal(:org, :run, :conversation, {MONTH},
-  CAST(:more AS numeric), CAST(:settling AS text), CAST(:per_run AS numeric), CAST(:per_conversation AS numeric),
-  CAST(:per_month AS numeric)) END AS refusal"""
+  CAST(:more AS numeric) - {_COUNTED}, CAST(:settling AS text), CAST(:per_run AS numeric),
+  CAST(:per_conversation AS numeric), CAST(:per_month AS numeric)) END AS refusal"""
 
 ALLOWED_WHEN_FOUND = f"SELECT {_ASKED.format(when='found.mine > 0 AND found.fresh')} FROM found"
 
@@ -124,6 +129,7 @@ def values(
         "budgeted": reserved is not None and any(limit is not None for limit in limits),
         "more": sum(more, Decimal(0)),
         "settling": None if replaced is None else replaced.call,
+        "again": [call.call for call in (settled, reserved) if call is not None],
         "per_run": budgets.per_run,
         "per_conversation": budgets.per_conversation,
         "per_month": budgets.per_month,

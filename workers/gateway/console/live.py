@@ -58,6 +58,7 @@ class Hub:
         self._seconds = look_seconds
         self._listeners: set[Listener] = set()
         self._recent: deque[tuple[float, OrgId, Changed]] = deque()
+        self._uncounted: set[OrgId] = set()
         self._looking: asyncio.Task[None] | None = None
         self.closed = asyncio.Event()
 
@@ -87,9 +88,13 @@ class Hub:
         for listener in self._listeners:
             listener.bell.set()
 
-    async def counts(self, org: OrgId) -> Counts:
-        """Raises `Unavailable`."""
-        return await self._desk.counts(org)
+    async def counts(self, org: OrgId) -> Counts | None:
+        """None: the database does not answer. They are told as soon as it does."""
+        try:
+            return await self._desk.counts(org)
+        except Unavailable:
+            self._uncounted.add(org)
+            return None
 
     async def _look(self) -> None:
         while True:
@@ -97,48 +102,58 @@ class Hub:
                 await self._tell()
             except Unavailable:
                 log.warning("console_look_failed")
+            except Exception:
+                log.exception("console_look_fault")  # the next one may well go: no page is to be still for ever
             await asyncio.sleep(self._seconds)
 
     async def _tell(self) -> None:
         now = asyncio.get_running_loop().time()
         while self._recent and self._recent[0][0] < now - RECENT_SECONDS:
             self._recent.popleft()
-        for org, changed in (await self._changes.since()).items():
-            self._recent.append((now, org, changed))
+        found = await self._changes.since()
+        self._recent.extend((now, org, changed) for org, changed in found.items())
+        uncounted, self._uncounted = self._uncounted, set()
+        for org in {*found, *uncounted}:
             listeners = [listener for listener in self._listeners if listener.org in (org, None)]
             if not listeners:
                 continue
-            counts = await self._desk.counts(org)
+            counts = await self.counts(org)
             for listener in listeners:
-                listener.tell(changed, counts if listener.org == org else None)
+                listener.tell(found.get(org, Changed()), counts if listener.org == org else None)
 
 
 class Stream:
     """The events of one browser, until it goes, its session is over, or the gateway stops."""
 
-    def __init__(self, hub: Hub, sessions: Sessions, session: Session, token: str) -> None:
+    def __init__(
+        self, hub: Hub, sessions: Sessions, session: Session, token: str, ask_seconds: float = KEEP_ALIVE_SECONDS
+    ) -> None:
         self._hub = hub
         self._sessions = sessions
         self._session = session
         self._token = token
+        self._ask_seconds = ask_seconds
 
     async def events(self) -> AsyncIterator[bytes]:
         with self._hub.listening(self._session.org) as listener:
             now, org = self._session.now, self._session.org
             counts = None if org is None else await self._hub.counts(org)
             yield _event({"now": round(now.timestamp() * 1000), **_shown(Changed(), counts)})
-            begun = asyncio.get_running_loop().time()
+            time = asyncio.get_running_loop().time
+            begun = asked = time()
             while not self._hub.closed.is_set():
-                await _wait(listener.bell)
+                await _wait(listener.bell, asked + self._ask_seconds - time())
+                if time() >= asked + self._ask_seconds:
+                    if not await self._lives():
+                        return
+                    asked = time()
                 told, counts = listener.take()
-                if not (told.jobs or told.conversations or told.names) and not await self._lives():
-                    return
-                passed = timedelta(seconds=asyncio.get_running_loop().time() - begun)
+                passed = timedelta(seconds=time() - begun)
                 yield _event({"now": round((now + passed).timestamp() * 1000), **_shown(told, counts)})
                 await asyncio.sleep(GATHER_SECONDS)
 
     async def _lives(self) -> bool:
-        """Asked when nothing happens: whoever was signed out is told nothing more within seconds."""
+        """Asked now and then, however much happens: whoever was signed out is told nothing more within seconds."""
         try:
             found = await self._sessions.find(self._token, active=False)
         except Unavailable:
@@ -146,9 +161,9 @@ class Stream:
         return found is not None and found.org == self._session.org
 
 
-async def _wait(bell: asyncio.Event) -> None:
+async def _wait(bell: asyncio.Event, seconds: float) -> None:
     try:
-        async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+        async with asyncio.timeout(seconds):
             await bell.wait()
     except TimeoutError:
         return

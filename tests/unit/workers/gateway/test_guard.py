@@ -101,6 +101,70 @@ async def test_a_guesser_costs_no_statements_and_shuts_out_nobody_known() -> Non
         await guard.admit(STEERING, "Bearer w", None, "a")
 
 
+@dataclass
+class Everywhere:
+    """What all gateways count; `away`: nobody can tell."""
+
+    time: Time
+    away: bool = False
+    asked: int = 0
+    until: float = 0.0
+    counted: int = 0
+
+    async def count(self, address: str) -> tuple[int, float] | None:
+        self.asked += 1
+        if self.away:
+            return None
+        if self.time.now >= self.until:
+            self.until, self.counted = self.time.now + 60, 0
+        self.counted += 1
+        return self.counted, self.until - self.time.now
+
+
+def several_guards(number: int, per_minute: int) -> tuple[list[Guard], Everywhere, FakeKeys]:
+    keys, time = FakeKeys({}), Time()
+    shared = Everywhere(time)
+    own = GatewaySettings(failed_keys_per_minute=per_minute)
+    return [Guard(keys, own, time, shared) for _ in range(number)], shared, keys
+
+
+async def guessed(guards: list[Guard], times: int) -> list[str]:
+    """What becomes of guesses from one address that a balancer deals out in turn."""
+    found = []
+    for n in range(times):
+        try:
+            await guards[n % len(guards)].admit(STEERING, f"Bearer guess-{n}", None, "a")
+        except (Unauthenticated, RateLimited) as refused:
+            found.append(type(refused).__name__)
+    return found
+
+
+async def test_gateways_count_wrong_keys_together_and_each_hears_of_it_by_one_of_its_own() -> None:
+    guards, shared, keys = several_guards(3, per_minute=4)
+    found = await guessed(guards, 30)
+
+    assert found.count("Unauthenticated") == 6, "four, and one for each gateway that has yet to hear"
+    assert (len(keys.asked), shared.asked) == (6, 6), "who is past the limit makes nobody work"
+    shared.time.now = shared.until + 0.1
+    assert (await guessed(guards, 1)) == ["Unauthenticated"]
+
+
+async def test_gateways_that_cannot_count_together_count_each_for_itself() -> None:
+    guards, shared, _ = several_guards(3, per_minute=4)
+    shared.away = True
+
+    assert (await guessed(guards, 30)).count("Unauthenticated") == 12
+
+
+async def test_a_count_that_was_forgotten_does_not_forget_what_was_counted_here() -> None:
+    guards, shared, _ = several_guards(1, per_minute=4)
+    await guessed(guards, 3)
+    shared.until = 0.0  # it was wiped
+    found = await guessed(guards, 3)
+
+    assert found == ["Unauthenticated", "RateLimited", "RateLimited"]
+
+
 @pytest.mark.parametrize("sent", [None, "", "Bearer", "Bearer ", "Basic anna", "anna"])
 async def test_without_a_bearer_key_nobody_is_asked(sent: str | None) -> None:
     guard, keys, _ = a_guard()
