@@ -7,6 +7,9 @@ import asyncio
 import shutil
 import sys
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +54,20 @@ def fill(stack: Stack) -> str:
     return talk.org
 
 
-async def watch(stack: Stack, org: str, pages: int, each: float | None) -> tuple[float, int, float]:
-    """Processor share of the gateway, requests of the pages, and seconds to load one; `each`: seconds between two
-    operators' actions, None when nobody does anything."""
+Act = Callable[[Stack, str, Any], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """`share` of a core, of the gateway alone; `loaded`: seconds to load a page."""
+
+    share: float
+    asked: int
+    loaded: float
+
+
+async def watch(stack: Stack, org: str, pages: int, act: Act) -> Seen:
+    """So many operators with the window open, while `act` is done by one of them, or beside them."""
     from playwright.async_api import async_playwright
 
     gateway = psutil.Process(stack.children["gateway"].pid)
@@ -61,20 +75,18 @@ async def watch(stack: Stack, org: str, pages: int, each: float | None) -> tuple
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         asked: list[str] = []
-        took = 0.0
-        for _ in range(pages):
-            took = await open_page(await browser.new_context(locale="en-GB"), stack, org, asked)
+        opened = [await open_page(await browser.new_context(locale="en-GB"), stack, org, asked) for _ in range(pages)]
         asked.clear()
         before, began = gateway.cpu_times(), time.monotonic()
-        await act(stack, org, each)
+        await act(stack, org, opened[0][0])
         spent, passed = gateway.cpu_times(), time.monotonic() - began
         await browser.close()
     share = (spent.user + spent.system - before.user - before.system) / passed
-    return share, len(asked), took
+    return Seen(share, len(asked), opened[-1][1])
 
 
-async def open_page(context: Any, stack: Stack, org: str, asked: list[str]) -> float:
-    """Somebody at a browser of their own, the window open; the seconds it took to load."""
+async def open_page(context: Any, stack: Stack, org: str, asked: list[str]) -> tuple[Any, float]:
+    """Somebody at a browser of their own, the window open; and the seconds it took to load."""
     page = await context.new_page()
     await page.goto(stack.url + "/console/sign-in")
     await page.get_by_text("Sign in with a key").click()
@@ -87,22 +99,59 @@ async def open_page(context: Any, stack: Stack, org: str, asked: list[str]) -> f
     began = time.monotonic()
     await page.goto(stack.url + "/console/")
     await page.locator("article.reply").nth(HELD - 1).wait_for()
-    return time.monotonic() - began
+    return page, time.monotonic() - began
 
 
-async def act(stack: Stack, org: str, each: float | None) -> None:
-    """Somebody holds and releases replies, one after the other, over the API."""
+async def nothing(stack: Stack, org: str, page: Any) -> None:
+    """The countdowns run, and nobody does anything."""
+    await asyncio.sleep(SECONDS)
+
+
+async def by_api(stack: Stack, org: str, page: Any) -> None:
+    """Somebody holds and releases replies over the API, one a second: the pages hear of it."""
     headers = {"Authorization": f"Bearer {ADMIN_KEY}", "X-Organization": org}
     end = time.monotonic() + SECONDS
     async with httpx2.AsyncClient(base_url=stack.url, headers=headers) as http:
         jobs = (await http.get("/v1/jobs?state=held&limit=200")).json()["items"]
-        turn = 0
-        while time.monotonic() < end:
-            await asyncio.sleep(each or 1.0)
-            if each is not None:
-                job = jobs[turn // 2 % len(jobs)]["id"]
-                await http.post(f"/v1/jobs/{job}/{('hold', 'release')[turn % 2]}")
-                turn += 1
+        for turn in count():
+            await asyncio.sleep(1.0)
+            if time.monotonic() >= end:
+                return
+            answer = await http.post(f"/v1/jobs/{jobs[turn // 2]['id']}/{('hold', 'release')[turn % 2]}")
+            assert answer.status_code == 200, answer.text
+
+
+async def in_the_window(stack: Stack, org: str, page: Any) -> None:
+    """An operator presses a button a second: hold, release, edit, save. The pages of the others hear of it."""
+    end = time.monotonic() + SECONDS
+    rows = await page.locator("article.reply").evaluate_all("all => all.map(row => row.id)")
+    for turn in count():
+        await asyncio.sleep(1.0)
+        if time.monotonic() >= end:
+            return
+        row, step = page.locator(f"#{rows[turn // 4]}"), turn % 4
+        if step == 0:
+            await row.get_by_role("button", name="Hold", exact=True).click()
+            await row.get_by_role("button", name="Release", exact=True).wait_for()
+        elif step == 1:
+            await row.get_by_role("button", name="Release", exact=True).click()
+            await row.get_by_role("button", name="Hold", exact=True).wait_for()
+        elif step == 2:
+            await row.get_by_label("Edit").first.click()
+            await row.get_by_label("Text of the bubble").fill(f"Je pars en rando demain. {turn}")
+        else:
+            await row.get_by_role("button", name="Save").click()
+            await row.get_by_label("Edit").first.wait_for()
+
+
+ROWS: tuple[tuple[int, str, Act], ...] = (
+    (1, "none", nothing),
+    (10, "none", nothing),
+    (1, "one a second, over the API", by_api),
+    (10, "one a second, over the API", by_api),
+    (1, "one a second, in the window", in_the_window),
+    (10, "one a second, in the window of one", in_the_window),
+)
 
 
 def main() -> None:
@@ -118,10 +167,9 @@ def main() -> None:
             out(f"load average {Path('/proc/loadavg').read_text()[:4]}, {HELD} held replies, {SECONDS:.0f} s each\n")
             out("| open pages | actions | gateway, part of a core | requests | a page loads in |\n")
             out("|---|---|---|---|---|\n")
-            for pages, each in ((1, None), (10, None), (1, 1.0), (10, 1.0)):
-                share, asked, took = asyncio.run(watch(stack, org, pages, each))
-                told = "none" if each is None else f"one in {each:.0f} s"
-                out(f"| {pages} | {told} | {share:.1%} | {asked} | {took:.2f} s |\n")
+            for pages, told, act in ROWS:
+                seen = asyncio.run(watch(stack, org, pages, act))
+                out(f"| {pages} | {told} | {seen.share:.1%} | {seen.asked} | {seen.loaded:.2f} s |\n")
                 sys.stdout.flush()
 
 

@@ -64,6 +64,9 @@ async def _all(operator: Operator, scenes: Scenes, suffix: str) -> int:
         await page.locator(".is-live").wait_for(state="attached")
         await page.wait_for_timeout(400)
         await page.screenshot(path=OUT / f"{name}-{suffix}.png", full_page=True)
+    await operator.go(scenes.pages["conversation"])
+    await page.locator("#withdrawn").click()
+    await page.screenshot(path=OUT / f"conversation-drafts-{suffix}.png", full_page=True)
     await operator.go("/dead-letters")
     await page.locator("[name=verb][value=purge]").click()
     await page.locator("[name=sure]").wait_for(state="attached")
@@ -72,7 +75,7 @@ async def _all(operator: Operator, scenes: Scenes, suffix: str) -> int:
     await page.locator("article [data-key=e]").first.click()
     await page.locator("[data-editing]").wait_for()
     await page.screenshot(path=OUT / f"window-edit-{suffix}.png")
-    return len(scenes.pages) + 3
+    return len(scenes.pages) + 4
 
 
 def main() -> None:

@@ -40,6 +40,21 @@ RESOURCES: list[dict[str, Any]] = [
         "then": {"inject": "Answer calmly, promise nothing.", "control_window_seconds": 120},
         "priority": 10,
     },
+    {
+        "kind": "Rule",
+        "name": "weekend",
+        "when": 'message.text.contains("week-end")',
+        "then": {"inject": "Talk about the next hike.", "disable_tools": ["send_payment"]},
+        "priority": 20,
+        "excludes": ["offer"],
+    },
+    {
+        "kind": "Rule",
+        "name": "offer",
+        "when": 'message.text.contains("week-end")',
+        "then": {"require_tools": ["get_media"]},
+        "priority": 5,
+    },
 ]
 TALKS = (
     (
@@ -107,9 +122,15 @@ def _talks(first: Talk, n: int) -> list[Talk]:
     return [first, *(first.another() for _ in range(n - 1))]
 
 
-def _say(talk: Talk, name: str, text: str) -> str:
+def _say(talk: Talk, name: str, text: str, message: str = "m") -> str:
     contact = {"id": f"fan-{talk.name}", "name": name, "locale": "fr", "timezone": "Europe/Paris"}
-    body = {"id": f"{talk.name}-m", "conversation": talk.name, "persona": "maya", "author": "contact", "text": text}
+    body = {
+        "id": f"{talk.name}-{message}",
+        "conversation": talk.name,
+        "persona": "maya",
+        "author": "contact",
+        "text": text,
+    }
     return str(talk.call("POST", "/v1/messages", json={**body, "contact": contact}, status=202)["job"])
 
 
@@ -121,7 +142,12 @@ async def _held(talk: Talk, model: SimulatorControl, name: str, text: str, answe
 
 
 async def _spoken(talk: Talk, model: SimulatorControl) -> Talk:
-    """A conversation with a voice bubble that has left."""
+    """A conversation with a voice bubble that has left, and drafts that have not."""
+    await model.script(bubbles("Dimanche soir, et je te raconterai tout !"), done(), match="tu rentres", task="reply")
+    first = talk.reaches(_say(talk, "Mia", "tu rentres quand ?", "m0"), "held")["id"]
+    await model.script(bubbles("Dimanche soir."), done(), match="plus court", task="reply")
+    talk.call("POST", f"/v1/jobs/{first}/regenerate", json={"instruction": "plus court"}, status=200)
+    talk.call("POST", f"/v1/jobs/{talk.reaches(first, 'held')['id']}/cancel", status=200)
     turn = {"calls": [call("send_message", text="Écoute :"), call("send_vocal", text="Coucou Mia, bonne nuit !")]}
     await model.script(turn, done(), match="tu m'envoies un vocal", task="reply")
     job = _say(talk, "Mia", "tu m'envoies un vocal ?")

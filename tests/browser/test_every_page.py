@@ -59,6 +59,9 @@ async def test_axe_finds_no_serious_issue(stack: Stack, scenes: Scenes, sign_in:
     for name, path in scenes.pages.items():
         await admin.go(path)
         found[name] = await issues(admin.page, script)
+    await admin.go(scenes.pages["conversation"])
+    await admin.page.locator("#withdrawn").click()
+    found["drafts"] = await issues(admin.page, script)
     await admin.go("/dead-letters")
     await admin.page.locator("[name=verb][value=purge]").click()
     await admin.page.locator("[name=sure]").wait_for(state="attached")
@@ -96,6 +99,8 @@ async def test_no_page_is_wider_than_a_phone(stack: Stack, scenes: Scenes, sign_
     found = {}
     for name, path in scenes.pages.items():
         await admin.go(path)
+        for fold in await admin.page.locator("main summary[id]").all():
+            await fold.click()
         found[name] = await admin.page.evaluate("document.documentElement.scrollWidth - innerWidth")
 
     assert {name: beyond for name, beyond in found.items() if beyond > 0} == {}

@@ -370,6 +370,28 @@ async def test_a_conversation_is_taken_over_and_given_back_and_shows_what_comes(
     await anna.page.get_by_text("The AI answers", exact=True).wait_for()
 
 
+async def test_drafts_that_were_not_sent_are_unfolded_by_key_and_stay_so_when_something_comes(
+    stack: Stack, model: SimulatorControl, sign_in: SignIn
+) -> None:
+    talk, job = await a_held_reply(stack, model, "Salut Léo")
+    talk.reaches(job, "held")
+    talk.call("POST", f"/v1/jobs/{job}/cancel", status=200)
+    talk.call("POST", f"/v1/conversations/{talk.name}/takeover", status=200)
+    anna = await sign_in(talk.org, "anna-18")
+    await anna.go(f"/conversations/{talk.name}")
+    draft = anna.page.locator(".drafts").get_by_text("Salut Léo")
+    folded = await draft.is_hidden()
+
+    await anna.page.locator("#withdrawn").focus()
+    await anna.page.keyboard.press("Enter")
+    await draft.wait_for()
+    talk.say("tu es là ?")
+    await anna.page.locator("ol.history").get_by_text("tu es là ?").wait_for()
+
+    assert (folded, await draft.is_visible()) == (True, True)
+    assert await anna.page.evaluate("document.activeElement.id") == "withdrawn"
+
+
 async def test_a_persona_is_talked_to_and_nothing_is_sent(
     stack: Stack, model: SimulatorControl, sign_in: SignIn
 ) -> None:

@@ -7,6 +7,7 @@ from schemas.access import Role
 from schemas.answers import ConversationOut
 from schemas.errors import AppError, Invalid, NotFound
 from workers.adapters.postgres.views.jobs import JobFilter
+from workers.adapters.postgres.views.withdrawn import JOBS
 from workers.gateway.console.refusals import told_in_place
 from workers.gateway.console.render import respond
 from workers.gateway.console.visits import HOME, READS, Visit, open_to
@@ -85,6 +86,8 @@ async def _facts(visit: Visit, name: str) -> dict[str, object]:
         "shown": shown,
         "jobs": jobs.items,
         "records": records,
+        "drafts": await parts.conversations.withdrawn(org, name),
+        "newest": JOBS,
         "why": await explained(parts, org, name),
     }
 

@@ -31,6 +31,8 @@ class Sum:
     output: int = 0
     discarded: Decimal = Decimal(0)
     unpriced: int = 0
+    strong: int = 0
+    concierge: int = 0
 
     def add(self, row: Spent) -> None:
         self.calls += row.calls
@@ -41,11 +43,18 @@ class Sum:
         self.output += row.output
         self.discarded += row.discarded
         self.unpriced += row.unpriced
+        self.strong += row.strong
+        self.concierge += row.concierge
 
     @property
     def cache_share(self) -> float | None:
         """Of the tokens sent, the part that was read from the cache."""
         return self.read / self.sent if self.sent else None
+
+    @property
+    def strong_share(self) -> float | None:
+        """Of the concierge's calls, the part that the stronger model answered."""
+        return self.strong / self.concierge if self.concierge else None
 
 
 @open_to(Role.OPERATOR, Role.OPS, scoped=False)

@@ -13,6 +13,7 @@ from schemas.ids import OrgId, reference
 from workers.adapters.postgres.views.jobs import Signer, Surroundings, audio_out, show_jobs
 from workers.adapters.postgres.views.paging import before
 from workers.adapters.postgres.views.snapshot import Snapshots
+from workers.adapters.postgres.views.withdrawn import Withdrawn, withdrawn_from
 
 _ONE = (
     "SELECT c.*, o.name AS organization, p.name AS persona, k.name AS contact, k.display_name, k.locale, k.timezone, "
@@ -61,6 +62,13 @@ class Conversations:
             messages = (await connection.execute(_MESSAGES, bound)).all()
         following = reference("msg", messages[limit - 1].position) if len(messages) > limit else None
         return _shown(row, job, [_message(message, around) for message in reversed(messages[:limit])], following)
+
+    async def withdrawn(self, org: OrgId | None, name: str) -> list[Withdrawn]:
+        """What was drafted and never said, the newest first. Raises NotFound, Conflict as `one` does."""
+        around = Surroundings(self._simulated, await self._signer())
+        async with self._snapshots.open() as connection:
+            row = await _find(connection, org, name)
+            return await withdrawn_from(connection, OrgId(row.org_id), row.id, around)
 
     async def consents(self, org: OrgId | None, name: str) -> Page[ConsentRecordOut]:
         """All of the contact's, whichever conversation they were given in. Raises NotFound, Conflict as `one` does."""

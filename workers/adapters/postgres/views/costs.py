@@ -87,7 +87,7 @@ WHERE o.spec ->> 'plan' IS NOT NULL AND (CAST(:org AS bigint) IS NULL OR o.id = 
 @dataclass(frozen=True, slots=True)
 class Spent:
     """One organisation, day and model. `discarded` is the part of `usd` whose run was thrown away; `unpriced` calls
-    are in no sum of money."""
+    are in no sum of money. `strong`: of the `concierge` calls, those of the stronger model."""
 
     organization: str
     day: date
@@ -102,6 +102,8 @@ class Spent:
     output: int
     discarded: Decimal
     unpriced: int
+    strong: int
+    concierge: int
 
 
 class Costs:

@@ -169,12 +169,12 @@ def _candidates(job: Any, rows: Iterable[Any], around: Surroundings) -> list[Can
     shown, due = [], job.due_at
     for row in rows:
         held = row.state == CandidateState.HELD
-        shown.append(_candidate(row, due if held else None, around))
+        shown.append(candidate_out(row, due if held else None, around))
         due = None if held else due
     return shown
 
 
-def _candidate(row: Any, due: Any, around: Surroundings) -> CandidateOut:
+def candidate_out(row: Any, due: Any, around: Surroundings) -> CandidateOut:
     return CandidateOut(
         id=reference("bub", row.id),
         ordinal=row.ordinal,

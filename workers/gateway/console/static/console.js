@@ -99,7 +99,9 @@
     get(part.dataset.part).then((html) => {
       if (taken(part)) { state.again = true; return; }
       const inside = part.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : null;
+      const unfolded = all("details[open] > summary[id]", part).map((summary) => summary.id);
       part.innerHTML = html;
+      for (const id of unfolded) document.getElementById(id)?.parentElement.setAttribute("open", "");
       window.htmx && htmx.process(part);
       if (inside) document.getElementById(inside)?.focus({ preventScroll: true });
       tick();
