@@ -130,6 +130,18 @@ class MoneyFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Effort:
+    """What the choice between a task's usual and its stronger route looks at. `replies` went out in this conversation,
+    7 at most; `strong_before`: the stronger route wrote the newest draft here. `strong` and `answers` count the newest
+    calls of the organisation's agents, on the stronger route and altogether."""
+
+    replies: int = 0
+    strong_before: bool = False
+    strong: int = 0
+    answers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class FollowUp:
     """Why the AI writes although nobody has written. `number`: which follow-up in a row, from 1; `reason`: what the
     agent said when it left the contact on seen."""
@@ -170,3 +182,5 @@ class Case:
     media: MediaHistory = field(default_factory=MediaHistory)
     follow_up: FollowUp | None = None
     """Set when nobody wrote: the job is a follow-up."""
+    effort: Effort | None = None
+    """None: nothing was looked at, since every conversation takes the usual route (`AI_ROUTING_DYNAMIC` is off)."""

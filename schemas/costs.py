@@ -26,7 +26,8 @@ class CostOut(Body):
     what had been set aside is their cost. `discarded_cost_usd`: the part of `cost_usd` whose run was thrown away.
     `cost` is in `currency`, at the rate that was kept with each call; both null where organisations with several
     currencies meet, or where some call has no rate. `cache_share`: of the input tokens, those that were read from the
-    cache. `strong_share`: of the concierge's calls, those that the strong model answered.
+    cache. `strong_share`: of the calls that write answers, those of the stronger route (`reply_strong`,
+    `concierge_strong`); null where none writes one.
     """
 
     key: str | None

@@ -100,6 +100,12 @@ class LlmSettings(Group):
         le=60,
         description="After a rate limit a model is asked once in so many seconds, then 2, 4, … times.",
     )
+    strong_share: float = Field(
+        0.2,
+        ge=0,
+        le=1,
+        description="With AI_ROUTING_DYNAMIC: the most that the stronger route gives of an organisation's answers.",
+    )
 
 
 class SpeechSettings(Group):

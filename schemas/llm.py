@@ -12,6 +12,7 @@ class Task(StrEnum):
     """What a call is for. A task picks its route; adding one is a name here and a route in the settings."""
 
     REPLY = "reply"
+    REPLY_STRONG = "reply_strong"
     REVIEW = "review"
     CONCIERGE = "concierge"
     CONCIERGE_STRONG = "concierge_strong"
@@ -21,6 +22,10 @@ class Task(StrEnum):
     DRAFT = "draft"
     BULK = "bulk"
     EMBEDDINGS = "embeddings"
+
+
+WRITES = frozenset({Task.REPLY, Task.REPLY_STRONG})
+"""Tasks of the agent that writes replies. A run keeps the one that it began with."""
 
 
 class Stop(StrEnum):

@@ -40,6 +40,7 @@ KEPT_NAMES = {
     "openai_api_key": "OPENAI_API_KEY",
     "openai_base_url": "OPENAI_BASE_URL",
     "model_reply": "AI_MODEL_REPLY",
+    "model_reply_strong": "AI_MODEL_REPLY_STRONG",
     "model_review": "AI_MODEL_REVIEW",
     "model_concierge": "AI_MODEL_CONCIERGE",
     "model_concierge_strong": "AI_MODEL_CONCIERGE_STRONG",
@@ -77,6 +78,10 @@ NOT_READ = frozenset(
 """Fields that are taken and change nothing yet: `doctor` names those that are set."""
 
 
+STRONG_ALONE = frozenset({"model_reply_strong"})
+"""Read by no process unless `AI_ROUTING_DYNAMIC` is on."""
+
+
 def _kept(field: str) -> AliasChoices:
     return AliasChoices(KEPT_NAMES[field], field)
 
@@ -97,6 +102,7 @@ class Settings(BaseSettings):
     openai_base_url: str | None = Field(None, validation_alias=_kept("openai_base_url"))
 
     model_reply: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_reply"))
+    model_reply_strong: str = Field("claude-sonnet-5-5,gpt-6.1-terra", validation_alias=_kept("model_reply_strong"))
     model_review: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_review"))
     model_concierge: str = Field("claude-haiku-5-5,gpt-6-luna", validation_alias=_kept("model_concierge"))
     model_concierge_strong: str = Field(
@@ -153,7 +159,8 @@ class Settings(BaseSettings):
     @property
     def set_in_vain(self) -> list[str]:
         """The environment names of settings that are set and not read."""
-        return sorted(KEPT_NAMES[field] for field in self.model_fields_set & NOT_READ)
+        unread = NOT_READ if self.routing_dynamic else NOT_READ | STRONG_ALONE
+        return sorted(KEPT_NAMES[field] for field in self.model_fields_set & unread)
 
     @property
     def payment_provider(self) -> PaymentProvider:

@@ -16,6 +16,7 @@ from schemas.agent import Kept, Resume, SavedStep, Step
 from schemas.errors import FailureKind, ModelFailure
 from schemas.ids import CallId, call_id
 from schemas.llm import (
+    WRITES,
     Block,
     Model,
     ModelAnswer,
@@ -125,7 +126,7 @@ class Calls:
     def saved_results(self) -> dict[str, ToolResult]:
         """Tool results that the next saved call of the agent was given: what was looked up is not looked up again."""
         for step in self._saved:
-            if step.task is Task.REPLY:
+            if step.task in WRITES:
                 blocks = steps.decode(step.content).sent
                 return {block.tool_use_id: block for block in blocks if isinstance(block, ToolResult)}
         return {}

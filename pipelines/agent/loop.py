@@ -52,8 +52,9 @@ class Finish(Enum):
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """What an agent is sent to work with. `build` makes the request of a call from the run's own messages; the first
-    model of `route` that is not down answers it."""
+    model of `route` that is not down answers it. `task`: what its calls are made and booked for."""
 
+    task: Task
     route: Route
     opening: tuple[Block, ...]
     build: Callable[[CallId, Model, Sequence[Message], tuple[ToolSpec, ...]], ModelRequest]
@@ -173,7 +174,9 @@ class Agent(Generic[S]):
         return None
 
     async def _ask(self) -> ModelAnswer:
-        exchange = await self._calls.ask(Task.REPLY, self._assignment.route, self._new, self._request, self._next_task)
+        exchange = await self._calls.ask(
+            self._assignment.task, self._assignment.route, self._new, self._request, self._next_task
+        )
         self._messages.append(Message(USER, exchange.sent))
         if exchange.answer.content:
             self._messages.append(Message(ASSISTANT, written(exchange.answer)))
@@ -190,7 +193,7 @@ class Agent(Generic[S]):
             return None
         asks = answer.calls and not self._cut_is_the_end(answer)
         if asks or not self._state.sendable or self._reminder(may_ask=self._another_allowed):
-            return Task.REPLY if self._another_allowed else None
+            return self._assignment.task if self._another_allowed else None
         return Task.REVIEW if self._assignment.expects_review else None
 
     @property

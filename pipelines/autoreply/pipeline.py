@@ -8,7 +8,7 @@ from pipelines.agent import parameters, steps
 from pipelines.agent.calls import BudgetSpent, CallFailed, Calls, Doors, RunTakenAway, Timer
 from pipelines.agent.policy import ToolPolicy
 from pipelines.agent.trace import Trace
-from pipelines.autoreply import followup, gate, stops
+from pipelines.autoreply import followup, gate, stops, strength
 from pipelines.autoreply.chain import Chain
 from pipelines.autoreply.chain_prompt import ChainPrompt
 from pipelines.autoreply.checks import LocalChecks
@@ -119,23 +119,13 @@ class ReplyPipeline:
         checks = LocalChecks(bounds, case.sent_texts, reviewed, case.vocals_today, links)
         gallery = Gallery.of(case, limits, self._look(case))
         draft = Draft(checks, case.now, self._recall(case), gallery, self._wares(case))
+        task = self._task(engine, case, resume, trace)
         write = self._agent if engine is Engine.V2 else self._chain
-        writer = write(case, draft, calls, timer, limits, trace, strategy)
+        writer = write(case, task, draft, calls, timer, limits, trace, strategy)
         caching = self.settings.prompt_caching_enabled
         route = self._route(Task.REVIEW, case)
         calls.expect(Task.REVIEW, route)
-        reviewer = Reviewer(
-            case,
-            route,
-            calls,
-            timer,
-            limits,
-            trace,
-            caching,
-            gallery.shown,
-            engine.task,
-            strategy,
-        )
+        reviewer = Reviewer(case, route, calls, timer, limits, trace, caching, gallery.shown, task, strategy)
         return Composition(case, writer, draft, reviewer, limits, trace, withheld(case).flag, strategy, self.habits)
 
     def _strategy(self, case: Case, resume: Resume) -> Resolved:
@@ -174,6 +164,7 @@ class ReplyPipeline:
     def _agent(
         self,
         case: Case,
+        task: Task,
         draft: Draft,
         calls: Calls,
         timer: Timer,
@@ -182,18 +173,19 @@ class ReplyPipeline:
         strategy: Resolved,
     ) -> Writer:
         caching = self.settings.prompt_caching_enabled
-        prompt = ReplyPrompt.of(case, _zone(case), limits, caching=caching, strategy=strategy)
+        prompt = ReplyPrompt.of(case, _zone(case), limits, caching=caching, strategy=strategy, task=task)
         kept_back = withheld(case)
         if kept_back.tools:
             trace.note("tools are withheld", tools=sorted(kept_back.tools), reason=kept_back.reason)
         kept = dict.fromkeys(kept_back.tools, kept_back.reason)
         policy = ToolPolicy(disabled(strategy) | kept, limits.hard_remove_disabled_tools)
-        route = self._route(Engine.V2.task, case)
+        route = self._route(task, case)
         return reply_agent(prompt, route, draft, calls, timer, limits, trace, policy, strategy)
 
     def _chain(
         self,
         case: Case,
+        task: Task,
         draft: Draft,
         calls: Calls,
         timer: Timer,
@@ -203,13 +195,21 @@ class ReplyPipeline:
     ) -> Writer:
         caching = self.settings.prompt_caching_enabled
         prompt = ChainPrompt.of(case, _zone(case), limits, caching=caching, strategy=strategy)
-        route = self._route(Engine.V1.task, case)
+        route = self._route(task, case)
         return Chain(prompt, intents_of(case, strategy), route, draft, calls, timer, limits, trace)
 
+    def _task(self, engine: Engine, case: Case, resume: Resume, trace: Trace) -> Task:
+        """What the calls that write are made for."""
+        taken = strength.taken(engine.task, case, self._whom(case), resume, self.settings.llm.strong_share)
+        strength.note(taken, case, trace)
+        return taken.task
+
     def _route(self, task: Task, case: Case) -> Route:
+        return pick_model(task, self._whom(case), self.routes)
+
+    def _whom(self, case: Case) -> Whom:
         organization = case.organization
-        whom = Whom(str(organization.id), str(case.contact.id), organization.spec.models, organization.spec.plan)
-        return pick_model(task, whom, self.routes, dynamic=self.settings.routing_dynamic)
+        return Whom(str(organization.id), str(case.contact.id), organization.spec.models, organization.spec.plan)
 
 
 def _zone(case: Case) -> ZoneInfo:

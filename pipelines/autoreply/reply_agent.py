@@ -35,10 +35,18 @@ class ReplyPrompt:
     max_tokens: int
     caching: bool
     ttl: Ttl
+    task: Task = Task.REPLY
 
     @classmethod
     def of(
-        cls, case: Case, zone: ZoneInfo, limits: AgentParameters, *, caching: bool, strategy: Resolved = NO_STRATEGY
+        cls,
+        case: Case,
+        zone: ZoneInfo,
+        limits: AgentParameters,
+        *,
+        caching: bool,
+        strategy: Resolved = NO_STRATEGY,
+        task: Task = Task.REPLY,
     ) -> "ReplyPrompt":
         texts = [product.RULES, organisation_block(case.organization), persona_block(case.persona)]
         ttl = lifetime(brisk=case.persona.brisk)
@@ -49,13 +57,14 @@ class ReplyPrompt:
             limits.max_tokens_per_turn,
             caching,
             ttl,
+            task,
         )
 
     def request(self, call: CallId, model: Model, run: Sequence[Message], tools: tuple[ToolSpec, ...]) -> ModelRequest:
         """`run` are the messages of this run: the moment's block, then answers and results in turn."""
         return ModelRequest(
             call=call,
-            task=Task.REPLY,
+            task=self.task,
             model=model,
             system=self.system,
             messages=marked_messages(self.kept, well_formed(run), caching=self.caching, ttl=self.ttl),
@@ -76,6 +85,7 @@ def reply_agent(
     strategy: Resolved = NO_STRATEGY,
 ) -> Agent[Draft]:
     assignment = Assignment(
+        prompt.task,
         route,
         (Text(prompt.moment),),
         prompt.request,

@@ -57,7 +57,7 @@ class Doctor:
         return Checkup(
             server=server,
             redis=await self._redis(),
-            routes={task.value: _picked(routes, task) for task in NEEDED},
+            routes={task.value: _picked(routes, task) for task in _asked(settings)},
             left_out=[str(model) for model in routes.left_out()] if routes else [],
             simulator=settings.simulator,
             prompt=await self._prompt(routes) if at_head and routes else None,
@@ -123,6 +123,10 @@ def _unpriced(routes: Routes | None, own: Sequence[str]) -> list[str]:
 def known_routes(settings: Settings) -> Routes:
     """As workers have them; empty where they would not start."""
     return _routes(settings) or Routes({}, frozenset())
+
+
+def _asked(settings: Settings) -> tuple[Task, ...]:
+    return (*NEEDED, Task.REPLY_STRONG) if settings.routing_dynamic else NEEDED
 
 
 def _picked(routes: Routes | None, task: Task) -> str | None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from pipelines.memory.window import most_kept, window_size
 from schemas.conversation import BubbleKind, Case, Contact, Trigger
-from workers.adapters.postgres import followups, media_seen, money_seen, summaries, turns
+from workers.adapters.postgres import efforts, followups, media_seen, money_seen, summaries, turns
 from workers.adapters.postgres.answered import answered
 from workers.adapters.postgres.jobs import LIVE, Job
 from workers.adapters.postgres.locks import Locked
@@ -88,6 +88,7 @@ async def load(tx: Transaction, conversation: Locked, look: Row, job: Job) -> Ca
         money=money_seen.money(look, conversation.organization.spec.currency, tx.settings.fx),
         media=media_seen.history(look),
         follow_up=await followups.why(tx, conversation, job),
+        effort=await efforts.seen(tx, conversation, job) if tx.settings.routing_dynamic else None,
     )
 
 

@@ -32,7 +32,7 @@ class Sum:
     discarded: Decimal = Decimal(0)
     unpriced: int = 0
     strong: int = 0
-    concierge: int = 0
+    either: int = 0
 
     def add(self, row: Spent) -> None:
         self.calls += row.calls
@@ -44,7 +44,7 @@ class Sum:
         self.discarded += row.discarded
         self.unpriced += row.unpriced
         self.strong += row.strong
-        self.concierge += row.concierge
+        self.either += row.either
 
     @property
     def cache_share(self) -> float | None:
@@ -53,8 +53,8 @@ class Sum:
 
     @property
     def strong_share(self) -> float | None:
-        """Of the concierge's calls, the part that the stronger model answered."""
-        return self.strong / self.concierge if self.concierge else None
+        """Of the calls that write answers, those of the stronger route."""
+        return self.strong / self.either if self.either else None
 
 
 @open_to(Role.OPERATOR, Role.OPS, scoped=False)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pipelines.llm.models import NoModel, Routes, routes_of
-from pipelines.llm.routing import STRONGER, Whom, pick_model
+from pipelines.llm.routing import LOOKED_AT, STRONGER, Taken, Whom, Why, pick_model, take
+from schemas.conversation import Effort
 from schemas.llm import Task
 from tests.builders import settings
 
@@ -22,24 +23,27 @@ def routes(**environment: str) -> Routes:
     return Routes(routes_of(settings(**environment)), BOTH)
 
 
-def names(task: Task, whom: Whom, of: Routes | None = None, *, dynamic: bool = False) -> list[str]:
-    return [model.name for model in pick_model(task, whom, of or routes(), dynamic=dynamic)]
+def names(task: Task, whom: Whom, of: Routes | None = None) -> list[str]:
+    return [model.name for model in pick_model(task, whom, of or routes())]
 
 
 @pytest.mark.parametrize("task", [task for task in Task if task is not Task.EMBEDDINGS])
 def test_every_task_has_a_cheap_route_and_a_fallback_elsewhere(task: Task) -> None:
-    strong = task in (Task.CONCIERGE_STRONG, Task.ASSISTANT, Task.DRAFT)
+    strong, usual = ["claude-sonnet-5-5", "gpt-6.1-terra"], ["claude-haiku-5-5", "gpt-6-luna"]
 
-    assert names(task, Whom()) == (
-        ["claude-sonnet-5-5", "gpt-6.1-terra"] if strong else ["claude-haiku-5-5", "gpt-6-luna"]
-    )
+    if task in STRONGER.values():
+        assert names(task, Whom()) == strong + usual, (
+            "who cannot be answered by a stronger one is answered all the same"
+        )
+    else:
+        assert names(task, Whom()) == (strong if task in (Task.ASSISTANT, Task.DRAFT) else usual)
 
 
 def test_the_ids_that_operators_have_written_work() -> None:
     of = routes(**SEEDS)
 
     assert names(Task.CONCIERGE, Whom(), of) == ["claude-haiku-4-5"]
-    assert names(Task.CONCIERGE_STRONG, Whom(), of) == ["claude-sonnet-4-6"]
+    assert names(Task.CONCIERGE_STRONG, Whom(), of) == ["claude-sonnet-4-6", "claude-haiku-4-5"]
     assert [str(model) for model in pick_model(Task.AUXILIARY, Whom(), of)] == ["openai:gpt-4o-mini"]
     assert [str(model) for model in pick_model(Task.EMBEDDINGS, Whom(), of)] == ["openai:text-embedding-3-small"]
 
@@ -60,30 +64,56 @@ def test_an_own_route_that_cannot_be_called_leaves_the_installations() -> None:
         pick_model(Task.EMBEDDINGS, Whom(), only)
 
 
+MOST = Effort(replies=6, strong=31, answers=LOOKED_AT)
+"""One answer below what lets another conversation in, of a share of 20 %."""
+
+
 @pytest.mark.parametrize(
-    ("changes", "dynamic", "strong"),
+    ("effort", "proposed", "expected"),
     [
-        ({}, False, False),
-        ({}, True, False),
-        ({"turns": 6}, True, False),
-        ({"turns": 7}, True, True),
-        ({"turns": 7}, False, False),
-        ({"intent": "complex_booking"}, True, True),
-        ({"intent": "complex_booking"}, False, False),
-        ({"intent": "greeting"}, True, False),
-        ({"plan": "enterprise"}, False, True),
-        ({"plan": "pro"}, True, False),
+        (None, True, Taken(Task.REPLY)),
+        (Effort(), False, Taken(Task.REPLY)),
+        (Effort(replies=5), False, Taken(Task.REPLY)),
+        (Effort(replies=6), False, Taken(Task.REPLY_STRONG, Why.MANY_TURNS)),
+        (Effort(), True, Taken(Task.REPLY_STRONG, Why.COMPLEX_BOOKING)),
+        (MOST, False, Taken(Task.REPLY_STRONG, Why.MANY_TURNS)),
+        (replace(MOST, strong=32), False, Taken(Task.REPLY, Why.MANY_TURNS, kept_back=True)),
+        (replace(MOST, strong=39, strong_before=True), False, Taken(Task.REPLY_STRONG, Why.MANY_TURNS)),
+        (replace(MOST, strong=40, strong_before=True), True, Taken(Task.REPLY, Why.COMPLEX_BOOKING, kept_back=True)),
+        (replace(MOST, replies=0, strong=0, strong_before=True), False, Taken(Task.REPLY)),
     ],
     ids=str,
 )
-def test_who_pays_for_it_or_needs_it_gets_the_stronger_route(
-    changes: dict[str, object], dynamic: bool, strong: bool
+def test_a_hard_conversation_takes_the_stronger_way_while_its_share_lasts(
+    effort: Effort | None, proposed: bool, expected: Taken
 ) -> None:
-    whom = replace(Whom(), **changes)  # type: ignore[arg-type]
+    assert take(Task.REPLY, Whom(plan="enterprise"), effort, proposed=proposed, share=0.2) == expected
 
-    assert names(Task.CONCIERGE, whom, dynamic=dynamic)[0] == ("claude-sonnet-5-5" if strong else "claude-haiku-5-5")
-    assert names(Task.REPLY, whom, dynamic=dynamic)[0] == "claude-haiku-5-5", "only tasks with a stronger way"
-    assert set(STRONGER) == {Task.CONCIERGE}
+
+def test_no_share_is_no_stronger_way_and_a_whole_one_has_no_bound() -> None:
+    hard = Effort(replies=9, strong=LOOKED_AT, answers=LOOKED_AT)
+
+    assert take(Task.REPLY, Whom(), Effort(replies=9), proposed=False, share=0).task is Task.REPLY
+    assert take(Task.REPLY, Whom(), hard, proposed=False, share=1).task is Task.REPLY_STRONG
+
+
+def test_the_concierge_has_it_by_plan_too_and_other_tasks_have_none() -> None:
+    enterprise, pro, hard = Whom(plan="enterprise"), Whom(plan="pro"), Effort(replies=9)
+
+    assert take(Task.CONCIERGE, enterprise, None, proposed=True, share=0) == Taken(Task.CONCIERGE_STRONG, Why.PLAN)
+    assert take(Task.CONCIERGE, pro, None, proposed=True, share=1) == Taken(Task.CONCIERGE)
+    assert take(Task.CONCIERGE, pro, hard, proposed=False, share=1) == Taken(Task.CONCIERGE_STRONG, Why.MANY_TURNS)
+    assert take(Task.AUXILIARY, enterprise, hard, proposed=True, share=1) == Taken(Task.AUXILIARY)
+
+
+def test_who_named_its_own_model_is_not_moved_to_one_it_never_named() -> None:
+    own = {"reply": "claude-opus-5-5"}
+    both = own | {"reply_strong": "claude-fable-5"}
+    hard = Effort(replies=9)
+
+    assert take(Task.REPLY, Whom(overrides=own), hard, proposed=False, share=1).task is Task.REPLY
+    assert take(Task.REPLY, Whom(overrides=both), hard, proposed=False, share=1).task is Task.REPLY_STRONG
+    assert names(Task.REPLY_STRONG, Whom(overrides=both)) == ["claude-fable-5", "claude-opus-5-5"]
 
 
 def test_an_experiment_of_the_installation_is_dealt_out_by_organisation() -> None:

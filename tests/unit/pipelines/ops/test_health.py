@@ -48,7 +48,7 @@ def test_all_is_well() -> None:
     ("changes", "check", "level"),
     [
         ({"server": None}, "postgres", Level.WRONG),
-        ({"set_in_vain": ("AI_ROUTING_DYNAMIC",)}, "settings", Level.WARNING),
+        ({"set_in_vain": ("AI_MODEL_CONCIERGE",)}, "settings", Level.WARNING),
         (the_server(version=140_009), "postgres", Level.WRONG),
         (the_server(migration=None), "migration", Level.WRONG),
         (the_server(vector=None), "pgvector", Level.WRONG),

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pipelines.llm.plans import Plan, margin, plan_of
+from pipelines.llm.routing import STRONGER
 from schemas.costs import CostGroup, CostOut, CostsOut, PlanUseOut
 from schemas.ids import OrgId
 from schemas.money import as_decimal_text
@@ -30,15 +31,16 @@ _KEYS = {
     CostGroup.CONVERSATION: "c.name",
 }
 _IN_ORDER = frozenset({CostGroup.DAY, CostGroup.MONTH})
-_SUMS = """count(*) AS calls, count(*) FILTER (WHERE l.state = 'settled' AND l.cost_usd IS NULL) AS unpriced,
+_SUMS = f"""count(*) AS calls, count(*) FILTER (WHERE l.state = 'settled' AND l.cost_usd IS NULL) AS unpriced,
 count(*) FILTER (WHERE l.state = 'unknown') AS unknown, sum(l.input) AS input, sum(l.cache_read) AS cache_read,
 sum(l.cache_write_5m) AS cache_write_5m, sum(l.cache_write_1h) AS cache_write_1h, sum(l.output) AS output,
 coalesce(sum(l.cost_usd), 0) AS usd, coalesce(sum(l.cost_usd) FILTER (WHERE l.discarded), 0) AS discarded,
 coalesce(sum(l.cost_usd * l.eur_per_usd), 0) AS eur, coalesce(sum(l.cost_usd * l.per_usd), 0) AS own,
 CASE WHEN count(DISTINCT l.currency) = 1 AND count(*) FILTER (WHERE l.cost_usd <> 0 AND l.per_usd IS NULL) = 0
      THEN min(l.currency) END AS currency,
-count(*) FILTER (WHERE l.task = 'concierge_strong') AS strong,
-count(*) FILTER (WHERE l.task IN ('concierge', 'concierge_strong')) AS concierge"""
+count(*) FILTER (WHERE l.task = ANY(ARRAY[{", ".join(f"'{task}'" for task in STRONGER.values())}])) AS strong,
+count(*) FILTER (WHERE l.task = ANY(ARRAY[{", ".join(f"'{task}'" for pair in STRONGER.items() for task in pair)}]))
+AS either"""
 
 
 def _statement(group: CostGroup, of_one: bool) -> Any:
@@ -87,7 +89,7 @@ WHERE o.spec ->> 'plan' IS NOT NULL AND (CAST(:org AS bigint) IS NULL OR o.id = 
 @dataclass(frozen=True, slots=True)
 class Spent:
     """One organisation, day and model. `discarded` is the part of `usd` whose run was thrown away; `unpriced` calls
-    are in no sum of money. `strong`: of the `concierge` calls, those of the stronger model."""
+    are in no sum of money. `strong` of the `either` calls that had a stronger route took it."""
 
     organization: str
     day: date
@@ -103,7 +105,7 @@ class Spent:
     discarded: Decimal
     unpriced: int
     strong: int
-    concierge: int
+    either: int
 
 
 class Costs:
@@ -194,5 +196,5 @@ def _out(row: Any) -> CostOut:
         currency=row.currency,
         cost=None if row.currency is None else as_decimal_text(row.own),
         cache_share=counted["cache_read"] / read if read else None,
-        strong_share=row.strong / row.concierge if row.concierge else None,
+        strong_share=row.strong / row.either if row.either else None,
     )
