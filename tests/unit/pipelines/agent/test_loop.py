@@ -33,7 +33,7 @@ def agent(desk: Desk, lines: list[Line], keep: MemoryKeep, resume: Resume) -> tu
     model = ScriptedModel(list(lines), clock)
     trace, timer = Trace(clock), Timer.start(clock, limits.timeout_seconds, resume.active_seconds)
     calls = Calls(resume, keep, Doors({"anthropic": model}, OpenGate()), Purse(FlatPrices(), 100), timer, trace)
-    assignment = Assignment((HAIKU,), (Text("go"),), build)
+    assignment = Assignment(Task.REPLY, (HAIKU,), (Text("go"),), build)
     desk.open.set()
     return Agent(assignment, [Look(), Note(), Stop()], ToolPolicy(), desk, calls, timer, limits, trace), model
 
