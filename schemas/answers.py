@@ -260,6 +260,12 @@ class QueueOut(Body):
     oldest_due_seconds: float
 
 
+class QueuesOut(Page[QueueOut]):
+    """`simulated`: a simulator plays the models that these rows wait for."""
+
+    simulated: bool = False
+
+
 class Alive(Body):
     status: Literal["ok"] = "ok"
 

@@ -65,7 +65,8 @@ class PlanUseOut(Body):
 
 
 class CostsOut(Body):
-    """The dearest first, days and months in their order. `left_off`: lines beyond the limit; `total` has them too."""
+    """The dearest first, days and months in their order. `left_off`: lines beyond the limit; `total` has them too.
+    `simulated`: a simulator plays the models here, and nobody is paid; what was spent before it came is in the sums."""
 
     group: CostGroup
     since: datetime
@@ -75,3 +76,4 @@ class CostsOut(Body):
     left_off: int
     total: CostOut
     plans: list[PlanUseOut]
+    simulated: bool = False

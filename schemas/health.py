@@ -1,7 +1,7 @@
 """What `doctor` looks at, and what it finds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -47,10 +47,11 @@ class QueueHealth:
 @dataclass(frozen=True, slots=True)
 class ServerHealth:
     """`version` as in `server_version_num`; `vector`: the version of pgvector that can be had. `rate_limited`: jobs
-    that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more. `vectors_of`: models that
-    made stored vectors. `own_routes`: what organisations name in `models`. `own_in_vain`: organisations' settings that
-    nothing reads yet, with whose they are. `crowding`: organisations beside others that may hold more than their
-    share of a worker's threads. `later`: the schema is a later release's, and this one runs on it."""
+    that a provider's 429 keeps waiting, the last of them for `rate_limited_seconds` more. `vectors_of`: how many
+    passages have vectors of which model. `own_routes`: what organisations name in `models`. `own_in_vain`:
+    organisations' settings that nothing reads yet, with whose they are. `crowding`: organisations beside others that
+    may hold more than their share of a worker's threads. `later`: the schema is a later release's, and this one runs
+    on it."""
 
     version: int
     migration: str | None
@@ -65,7 +66,7 @@ class ServerHealth:
     dead_letters: int = 0
     rate_limited: int = 0
     rate_limited_seconds: float = 0.0
-    vectors_of: Sequence[str] = ()
+    vectors_of: Mapping[str, int] = field(default_factory=dict)
     own_routes: Sequence[str] = ()
     own_in_vain: Sequence[str] = ()
     crowding: Sequence[str] = ()

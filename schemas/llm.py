@@ -138,7 +138,6 @@ class ModelRequest:
     max_tokens: int
     tools: tuple[ToolSpec, ...] = ()
     output_schema: dict[str, Any] | None = None
-    effort: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +159,6 @@ class ModelAnswer:
     model: Model
     request_id: str | None = None
     latency_ms: int = 0
-    ttft_ms: int | None = None
-    """To the first token, where the call was streamed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,4 +188,3 @@ class SettledCall:
     latency_ms: int = 0
     request_id: str | None = None
     unknown: bool = False
-    ttft_ms: int | None = None

@@ -168,7 +168,7 @@ class Explanation:
 
 class ExplainOut(Body):
     """Why there is no answer, in one sentence, and what to do. `cause` is the machine's word for it; `until` is when
-    it changes by itself; `facts` are its particulars."""
+    it changes by itself; `facts` are its particulars. `simulated`: a simulator plays the models here."""
 
     subject: str
     kind: Subject
@@ -183,3 +183,4 @@ class ExplainOut(Body):
     who: str | None
     next: str
     facts: dict[str, Any]
+    simulated: bool = False

@@ -39,7 +39,6 @@ class Purse:
             cost,
             answer.latency_ms,
             answer.request_id,
-            ttft_ms=answer.ttft_ms,
         )
 
 

@@ -81,9 +81,15 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _memory(checkup: Checkup) -> Iterator[Finding]:
     if checkup.server is None or checkup.embeds is None:
         return
-    if others := [model for model in checkup.server.vectors_of if model != checkup.embeds]:
-        sentence = f"passages embedded by {', '.join(others)} are found by their words alone, not by their meaning"
-        yield _warn("memory", sentence, "apply or upload the documents again")
+    others = {model: n for model, n in checkup.server.vectors_of.items() if model != checkup.embeds}
+    if others:
+        done, all_of_them = checkup.server.vectors_of.get(checkup.embeds, 0), sum(checkup.server.vectors_of.values())
+        sentence = (
+            f"{all_of_them - done} of {all_of_them} passages have vectors of {', '.join(sorted(others))}: until they "
+            f"are embedded again by {checkup.embeds}, they are found by their words alone, not by their meaning"
+        )
+        to_do = "wait while their number falls; if it does not, start a worker of queue background, and give every one "
+        yield _warn("memory", sentence, f"{to_do}the same AI_MODEL_EMBEDDINGS and keys")
     else:
         yield _ok("memory", f"every stored passage was embedded by {checkup.embeds}")
 

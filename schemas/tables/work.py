@@ -171,7 +171,7 @@ class LedgerRow(Table):
 
     `discarded`: the run it was paid for was thrown away. A null cost is a model without a price. `per_usd`: the rate of
     the organisation's `currency` on `rate_dated`. `month`: where the organisation's spending is counted, when it is.
-    `ttft_ms`: to the first token, where the call was streamed.
+    `ttft_ms`: to the first token of a streamed call; none is, so nothing writes it.
     """
 
     __tablename__ = "ledger"

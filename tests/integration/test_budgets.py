@@ -192,11 +192,11 @@ async def test_a_row_keeps_the_organisations_currency_at_a_dated_rate(database_u
         await storage.say()
         claim = await storage.claim()
         await storage.transitions.save_step(claim, None, a_reservation(claim))
-        streamed = replace(a_call(claim), ttft_ms=120, latency_ms=900)
-        await storage.transitions.save_step(claim, replace(a_step(claim), call=streamed), None)
+        slow = replace(a_call(claim), latency_ms=900)
+        await storage.transitions.save_step(claim, replace(a_step(claim), call=slow), None)
 
         row = await storage.row(
-            "SELECT currency, per_usd, rate_dated::text, eur_per_usd, latency_ms, ttft_ms, cost_usd FROM ledger"
+            "SELECT currency, per_usd, rate_dated::text, eur_per_usd, latency_ms, cost_usd FROM ledger"
         )
         assert row == {
             "currency": "GBP",
@@ -204,7 +204,6 @@ async def test_a_row_keeps_the_organisations_currency_at_a_dated_rate(database_u
             "rate_dated": "2026-12-01",
             "eur_per_usd": Decimal("0.86"),
             "latency_ms": 900,
-            "ttft_ms": 120,
             "cost_usd": PAID,
         }
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.fakes_command import FakeGateway, fake_gateway, problem
 from tests.integration.test_cli import KEY, Shell
+from workers.cli.costs import UNPAID
+from workers.cli.terminal import SIMULATED
 
 WHY = {
     "subject": "c-12",
@@ -229,3 +231,13 @@ def test_a_dry_run_tries_one_rule_of_a_file(shell: Shell, tmp_path: Path) -> Non
         "",
         "replique: two.yaml holds 2 documents; a dry run tries one Rule\n",
     )
+
+
+def test_where_a_simulator_answers_nobody_is_taken_to_be_paid(shell: Shell, gateway: FakeGateway) -> None:
+    gateway.answers["GET /v1/queues"] = (200, {"items": [QUEUE], "next": None, "simulated": True})
+    gateway.answers["GET /v1/explain/c-12"] = (200, {**WHY, "simulated": True})
+    gateway.answers["GET /v1/costs?group=org&limit=200"] = (200, {**COSTS, "simulated": True})
+
+    errors = [shell(*words)[2].splitlines()[0] for words in (["queues"], ["explain", "c-12"], ["costs"])]
+
+    assert errors == [SIMULATED, SIMULATED, UNPAID]

@@ -44,11 +44,15 @@ async def test_a_setting_that_nothing_reads_is_named(database_url: str) -> None:
 async def test_what_organisations_set_is_looked_at_too(database_url: str) -> None:
     async with a_gateway(database_url, ANTHROPIC_API_KEY="sk-x") as gateway:
         await gateway.organization("acme", limits={"escalation_minutes": 5}, models={"reply": "claude-of-nobody-9"})
+        await gateway.organization("hotel", models={"concierge": "claude-haiku-5-5", "draft": "claude-haiku-5-5"})
         await gateway.organization("plain", limits={"in_flight": 4}, models={"reply": "claude-haiku-5-5"})
         answer = (await gateway.call("GET", "/v1/doctor", key=await gateway.key("ops"))).json()
     found = {finding["check"]: finding["sentence"] for finding in answer["findings"]}
 
-    assert found["settings"] == "set, and read by nothing in this version: limits.escalation_minutes of acme"
+    assert found["settings"] == (
+        "set, and read by nothing in this version: limits.escalation_minutes of acme, models.concierge of hotel, "
+        "models.draft of hotel"
+    )
     assert found["prices"].startswith("no price is known: anthropic:claude-of-nobody-9;")
 
 

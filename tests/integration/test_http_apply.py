@@ -245,6 +245,7 @@ async def test_a_route_nobody_can_read_is_refused(database_url: str) -> None:
     routes = {"reply": "banana", "review": "claude-haiku-5-5,", "draft": " , ", "bulk": "claude-haiku-5-5, cherry"}
     async with a_gateway(database_url) as gateway:
         refused = await apply(gateway, {**ACME, "models": routes})
+        own_vectors = await apply(gateway, {**ACME, "models": {"embeddings": "text-embedding-3-small"}})
         accepted = await apply(gateway, {**ACME, "models": {"reply": "claude-haiku-5-5,openai:banana"}})
         dealt = {"reply": "90% claude-haiku-5-5,gpt-6-luna | 10% claude-sonnet-5-5"}
         experiment = await apply(gateway, {**ACME, "models": dealt})
@@ -254,6 +255,12 @@ async def test_a_route_nobody_can_read_is_refused(database_url: str) -> None:
         "resources.0.models.draft": "the route is empty",
         "resources.0.models.bulk": "'cherry' names no known provider; write anthropic:NAME or openai:NAME",
     }
+    assert [(error["field"], error["message"]) for error in own_vectors["errors"]] == [
+        (
+            "resources.0.models.embeddings",
+            "one model makes the vectors of the whole installation: set AI_MODEL_EMBEDDINGS there, and leave this out",
+        )
+    ]
     assert (refused["status"], accepted, experiment) == (422, ["created"], ["updated"])
 
 

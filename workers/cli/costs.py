@@ -29,6 +29,7 @@ COLUMNS = (
     "strong_share",
 )
 SHOWN = ("key", "calls", "input", "cache_read", "output", "cost_usd", "discarded_cost_usd", "cost", "currency")
+UNPAID = "a simulator plays the models here: nobody is paid, and the sums are what its calls would cost"
 SHARES = ("cache_share", "strong_share")
 
 
@@ -63,6 +64,8 @@ def costs(
 def notes(found: dict[str, Any]) -> list[str]:
     """What the sums do not say by themselves."""
     total, told = found["total"], []
+    if found.get("simulated"):
+        told.append(UNPAID)
     if found["left_off"]:
         told.append(f"{counted(found['left_off'], 'line')} more: ask with a larger --limit")
     if total["unpriced_calls"]:

@@ -13,13 +13,15 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Why no answer? One reason, since when, who, and what to do next."""
-    from workers.cli.terminal import Terminal
+    from workers.cli.terminal import SIMULATED, Terminal
 
     with gateway(org) as at:
         found = at.explain(subject)
     terminal = Terminal()
     if as_json:
         return terminal.json(found)
+    if found.get("simulated"):
+        terminal.warn(SIMULATED)
     terminal.say(str(found["sentence"]), "bold")
     for name, value in _lines(found):
         terminal.say(f"  {name}: {value}", "dim" if name != "next" else "")

@@ -25,4 +25,5 @@ async def explained(parts: Parts, org: OrgId | None, subject: str) -> ExplainOut
         who=found.who,
         next=found.next,
         facts=dict(found.facts),
+        simulated=parts.simulated,
     )

@@ -80,5 +80,7 @@ class Parts:
     doctor: "Doctor"
     page: PracticePage | None = None
     """Where no money moves; None: payments are real, and there is no such page."""
+    simulated: bool = False
+    """A simulator plays the models of this installation."""
     stripe: "StripeEvents | None" = None
     """None: Stripe's word is not asked for here."""

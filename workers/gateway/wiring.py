@@ -143,6 +143,7 @@ def assemble(
         breakers=breakers,
         doctor=Doctor(settings, Health(snapshots), redis, breakers),
         page=_page(settings, secret),
+        simulated=settings.simulator,
         stripe=_stripe(settings),
     )
 

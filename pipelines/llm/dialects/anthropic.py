@@ -39,8 +39,8 @@ def to_wire(request: ModelRequest) -> dict[str, Any]:
     wire: dict[str, Any] = {"model": request.model.name, "max_tokens": request.max_tokens}
     if _thinking_off(request.model, request.task):
         wire["thinking"] = {"type": "disabled"}
-    if output := _output_config(request):
-        wire["output_config"] = output
+    if request.output_schema is not None:
+        wire["output_config"] = {"format": {"type": "json_schema", "schema": request.output_schema}}
     if request.tools:
         wire["tools"] = [_tool(tool) for tool in request.tools]
     if request.system:
@@ -85,15 +85,6 @@ def _thinking_off(model: Model, task: Task) -> bool:
     return (
         task in PLAIN_TASKS and model.name.startswith(_THINKS_UNASKED) and not model.name.startswith(_REFUSES_DISABLED)
     )
-
-
-def _output_config(request: ModelRequest) -> dict[str, Any]:
-    config: dict[str, Any] = {}
-    if request.effort is not None:
-        config["effort"] = request.effort
-    if request.output_schema is not None:
-        config["format"] = {"type": "json_schema", "schema": request.output_schema}
-    return config
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -37,7 +37,6 @@ MAX_ARGUMENTS_DEPTH = 32
 _STOPS = {"tool_calls": Stop.TOOLS, "length": Stop.CUT, "content_filter": Stop.REFUSED}
 _MAY_NOT_THINK = ("gpt-5.", "gpt-6")
 """Families whose reasoning can be switched off."""
-_REASONS = (*_MAY_NOT_THINK, "gpt-5", "o1", "o3", "o4")
 
 
 def to_wire(request: ModelRequest) -> dict[str, Any]:
@@ -97,10 +96,8 @@ def _unit(numbers: Sequence[float]) -> tuple[float, ...]:
 
 def _effort(request: ModelRequest) -> str | None:
     """Short work under a time limit does not think, as with every provider; said only to models that take it."""
-    name = request.model.name
-    if request.effort is not None:
-        return request.effort if name.startswith(_REASONS) else None
-    return "none" if request.task in PLAIN_TASKS and name.startswith(_MAY_NOT_THINK) else None
+    may_not = request.model.name.startswith(_MAY_NOT_THINK)
+    return "none" if request.task in PLAIN_TASKS and may_not else None
 
 
 def _format(schema: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pipelines.text import fits_everywhere, is_blank
 from schemas.documents import KnowledgeDocument
 from schemas.dry_run import RuleDraft
 from schemas.errors import Invalid
+from schemas.llm import Task
 from schemas.manifest import Document, Manifest
 from schemas.resources import OrganizationDocument, PersonaDocument
 from schemas.strategy import RuleDocument
@@ -22,6 +23,7 @@ Fault = tuple[str, str]
 # It counts as shown when its bubble is accepted, so it cannot be cut in two.
 _SAYS_NO_AI = "does not say that an AI, or something automatic, answers: a notice says so plainly, and denies nothing"
 _TOO_LONG = "a notice leaves in one piece and must fit every channel, Instagram's 1000 bytes too"
+_ONE_INDEX = "one model makes the vectors of the whole installation: set AI_MODEL_EMBEDDINGS there, and leave this out"
 
 
 def refuse_unacceptable(manifest: Manifest) -> None:
@@ -50,6 +52,9 @@ def _faults(item: Document) -> Iterator[Fault]:
 def _routes(organization: OrganizationDocument) -> Iterator[Fault]:
     # A route nobody can read would be passed over at every call, and nobody would know.
     for task, route in organization.models.items():
+        if task == Task.EMBEDDINGS:
+            yield f"models.{task}", _ONE_INDEX
+            continue
         try:
             parse_choice(route)
         except UnknownModel as error:

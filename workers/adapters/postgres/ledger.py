@@ -23,16 +23,16 @@ MONTH = "CAST(date_trunc('month', clock_timestamp() AT TIME ZONE CAST(:zone AS t
 
 _ROWS = """json_to_recordset(CAST(:calls AS json)) AS r(call text, task text, provider text, model text, state text,
 outcome text, input int, cache_read int, cache_write_5m int, cache_write_1h int, output int, reserved_usd numeric,
-cost_usd numeric, latency_ms int, ttft_ms int, request_id text)"""
+cost_usd numeric, latency_ms int, request_id text)"""
 
 _PAY = f"""
 INSERT INTO ledger AS l (call, org_id, pipeline, conversation_id, job_id, run_id, fence, eur_per_usd, currency, per_usd,
   rate_dated, month, task, provider, model, state, outcome, input, cache_read, cache_write_5m, cache_write_1h, output,
-  reserved_usd, cost_usd, latency_ms, ttft_ms, request_id, settled_at)
+  reserved_usd, cost_usd, latency_ms, request_id, settled_at)
 SELECT r.call, :org, :pipeline, :conversation, :job, :run, :fence, CAST(:eur_per_usd AS numeric), :currency,
   CAST(:per_usd AS numeric), CAST(:rate_dated AS date), CASE WHEN :metered THEN {MONTH} END, r.task, r.provider,
   r.model, r.state, r.outcome, r.input, r.cache_read, r.cache_write_5m, r.cache_write_1h, r.output, r.reserved_usd,
-  r.cost_usd, r.latency_ms, r.ttft_ms, r.request_id, CASE WHEN r.state <> 'reserved' THEN clock_timestamp() END
+  r.cost_usd, r.latency_ms, r.request_id, CASE WHEN r.state <> 'reserved' THEN clock_timestamp() END
 FROM {{rows}}
 ON CONFLICT (call) DO UPDATE SET
   task = excluded.task, provider = excluded.provider, model = excluded.model, state = excluded.state,
@@ -40,7 +40,7 @@ ON CONFLICT (call) DO UPDATE SET
   outcome = excluded.outcome, input = excluded.input, cache_read = excluded.cache_read,
   cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h, output = excluded.output,
   cost_usd = CASE excluded.state WHEN 'unknown' THEN l.reserved_usd ELSE excluded.cost_usd END,
-  latency_ms = excluded.latency_ms, ttft_ms = excluded.ttft_ms, request_id = excluded.request_id,
+  latency_ms = excluded.latency_ms, request_id = excluded.request_id,
   settled_at = excluded.settled_at
 WHERE CASE excluded.state WHEN 'reserved' THEN l.state = 'reserved' ELSE l.state <> 'settled' END
 """
@@ -187,7 +187,6 @@ def _settled(call: SettledCall) -> dict[str, Any]:
         "output": usage.output,
         "cost_usd": _money(call.cost_usd),
         "latency_ms": call.latency_ms,
-        "ttft_ms": call.ttft_ms,
         "request_id": call.request_id,
     }
 

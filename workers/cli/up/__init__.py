@@ -13,7 +13,9 @@ from workers.cli.up.folder import Folder
 from workers.cli.up.installation import Installation, await_ready, installation, watch
 from workers.cli.up.programs import Address
 
-SIMULATOR_SENTENCE = f"{SIMULATED} There is no ANTHROPIC_API_KEY: set it and start again for real replies."
+SIMULATOR_SENTENCE = (
+    f"{SIMULATED} There is no ANTHROPIC_API_KEY and no OPENAI_API_KEY: set one and start again for real replies."
+)
 
 
 def up(port: int, home: Path = HOME) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.llm.models import callable_providers
 from schemas.settings import Settings
 from workers.runtime.supervise import Program
 
@@ -35,8 +36,8 @@ class Wiring:
 
 
 def needs_simulator(settings: Settings) -> bool:
-    """No key, and no other address to send requests to."""
-    return settings.anthropic_api_key is None and settings.anthropic_base_url is None
+    """No provider's key, and no other address to send requests to."""
+    return not callable_providers(settings)
 
 
 def shared_environment(environ: Mapping[str, str], wiring: Wiring) -> dict[str, str]:
@@ -51,6 +52,8 @@ def shared_environment(environ: Mapping[str, str], wiring: Wiring) -> dict[str, 
         decided |= {
             "ANTHROPIC_BASE_URL": wiring.simulator.url,
             "ANTHROPIC_API_KEY": "the-simulator-takes-any-key",
+            # No key: the embeddings stay the built-in model's.
+            "OPENAI_BASE_URL": f"{wiring.simulator.url}/v1",
             SIMULATED: "true",
         }
     return {"PUBLIC_URL": wiring.gateway.url, "STORAGE_URL": str(wiring.files), **environ, **decided}

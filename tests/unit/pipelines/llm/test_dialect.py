@@ -45,7 +45,6 @@ def test_a_whole_request() -> None:
         max_tokens=100,
         tools=(ToolSpec("t", "does t", {"type": "object"}),),
         output_schema={"type": "object"},
-        effort="low",
     )
 
     assert json.dumps(to_wire(request)) == json.dumps(
@@ -53,7 +52,7 @@ def test_a_whole_request() -> None:
             "model": "claude-haiku-5-5",
             "max_tokens": 100,
             "thinking": {"type": "disabled"},
-            "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": {"type": "object"}}},
+            "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
             "tools": [{"name": "t", "description": "does t", "input_schema": {"type": "object"}}],
             "system": [
                 {"type": "text", "text": "rules"},

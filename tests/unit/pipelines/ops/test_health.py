@@ -53,7 +53,7 @@ def test_all_is_well() -> None:
         (the_server(migration=None), "migration", Level.WRONG),
         (the_server(vector=None), "pgvector", Level.WRONG),
         (the_server(vector="0.7.4"), "pgvector", Level.WRONG),
-        (the_server(vectors_of=("other", "ours")), "memory", Level.WARNING),
+        (the_server(vectors_of={"other": 3, "ours": 1}), "memory", Level.WARNING),
         ({"redis": {"configured": False}}, "redis", Level.WRONG),
         ({"redis": {"reachable": False, "clock_seen": False}}, "redis", Level.WRONG),
         ({"redis": {"reachable": True, "clock_seen": False}}, "clock", Level.WRONG),

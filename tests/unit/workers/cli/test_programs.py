@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from pipelines.llm.models import callable_providers, embedding_route
 from schemas.settings import Settings, read_settings
 from workers.cli.up.programs import Address, Wiring, needs_simulator, programs, shared_environment
 
@@ -22,11 +23,15 @@ def test_without_key_and_address_a_simulator_answers() -> None:
         "nothing": settings(),
         "key": settings(ANTHROPIC_API_KEY="sk"),
         "address": settings(ANTHROPIC_BASE_URL="http://proxy"),
+        "the other provider": settings(OPENAI_API_KEY="sk"),
+        "its address": settings(OPENAI_BASE_URL="http://proxy/v1"),
     }
     assert {name: needs_simulator(case) for name, case in cases.items()} == {
         "nothing": True,
         "key": False,
         "address": False,
+        "the other provider": False,
+        "its address": False,
     }
 
 
@@ -49,6 +54,8 @@ def test_every_process_is_told_that_a_simulator_answers() -> None:
     told = read_settings({k: v for k, v in shared_environment({}, SIMULATED).items() if k != "PATH"})
     found = (told.anthropic_base_url, told.simulator, told.public_url, told.allow_private_urls)
     assert found == ("http://127.0.0.1:9090", True, "http://127.0.0.1:8080", True)
+    assert callable_providers(told) == {"anthropic", "openai"}
+    assert (told.openai_base_url, embedding_route(told)) == ("http://127.0.0.1:9090/v1", ())
 
 
 def test_thinking_and_sending_are_processes_of_their_own() -> None:

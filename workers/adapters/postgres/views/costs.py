@@ -132,6 +132,7 @@ class Costs:
             left_off=max(len(lines) - limit, 0),
             total=_out(total),
             plans=[use for _, use in plans],
+            simulated=self._settings.simulator,
         )
 
     async def daily(self, org: OrgId | None, days: int, zone: str) -> Sequence[Spent]:

@@ -10,7 +10,9 @@ from schemas.errors import FailureKind
 from schemas.health import QueueHealth, ServerHealth
 from schemas.ids import OrgId, PersonaId
 from schemas.jobs import Queue
+from schemas.llm import Task
 from schemas.resources import OrganizationLimits, OrganizationSpec, PersonaSpec
+from schemas.settings import NOT_READ
 from workers.adapters.postgres.migrate import fit
 from workers.adapters.postgres.views.snapshot import Snapshots
 
@@ -18,6 +20,8 @@ NAMED = 20
 """Organisations named in one finding."""
 FAILING = 3
 """Attempts at one webhook that came to nothing: what passes by itself has passed by then."""
+NEVER_ASKED = frozenset(task for task in Task if f"model_{task}" in NOT_READ) | {Task.EMBEDDINGS}
+"""Tasks whose own route of an organisation changes nothing: nobody asks for them, and one model makes all vectors."""
 
 _SERVER = text(
     "SELECT current_setting('server_version_num')::int AS version, "
@@ -59,8 +63,7 @@ _RATE_LIMITED = text(
     "SELECT count(*) AS jobs, coalesce(extract(epoch FROM max(parked_until) - now()), 0)::float8 AS seconds FROM jobs "
     "WHERE state = 'queued' AND reason = :reason AND parked_until > now()"
 )
-# The first and the last of an index: where they are ours, all are.
-_MODELS = text("SELECT ARRAY[min(model), max(model)] FROM chunks")
+_MODELS = text("SELECT model, count(*) AS passages FROM chunks GROUP BY model")
 _OWN_ROUTES = text(
     "SELECT DISTINCT m.value AS route FROM organizations o "
     "CROSS JOIN LATERAL jsonb_each_text(CAST(o.spec -> 'models' AS jsonb)) AS m (task, value) ORDER BY 1"
@@ -73,6 +76,11 @@ _OWN_IN_VAIN = text(
 _CROWDING = text(
     "SELECT name FROM organizations WHERE CAST(spec #>> '{limits,in_flight}' AS int) > :share "
     "AND (SELECT count(*) FROM organizations) > 1 ORDER BY name LIMIT :named"
+)
+_OWN_ROUTES_IN_VAIN = text(
+    "SELECT m.task, array_agg(o.name ORDER BY o.name) AS names FROM organizations o "
+    "CROSS JOIN LATERAL jsonb_object_keys(CAST(coalesce(o.spec -> 'models', '{}') AS jsonb)) AS m (task) "
+    "WHERE m.task = ANY(:unread) GROUP BY m.task ORDER BY m.task"
 )
 _PERSONAS = text(
     "SELECT p.id, p.name, p.spec, o.id AS org, o.name AS organization, o.spec AS organization_spec "
@@ -96,7 +104,7 @@ class Health:
             webhooks = (await connection.execute(_WEBHOOKS, {"named": NAMED})).all()
             counts = (await connection.execute(_COUNTS)).one()
             limited = (await connection.execute(_RATE_LIMITED, {"reason": FailureKind.RATE_LIMITED.value})).one()
-            models = await connection.scalar(_MODELS)
+            models = await connection.execute(_MODELS)
             return ServerHealth(
                 row.version,
                 schema.migration,
@@ -115,7 +123,7 @@ class Health:
                 own_routes=list(await connection.scalars(_OWN_ROUTES)),
                 own_in_vain=await _in_vain(connection),
                 crowding=list(await connection.scalars(_CROWDING, {"share": share, "named": NAMED})),
-                vectors_of=sorted({model for model in models if model is not None}),
+                vectors_of={row.model: row.passages for row in models},
             )
 
     async def shortest_persona(self) -> tuple[Organization, Persona] | None:
@@ -136,7 +144,10 @@ async def _in_vain(connection: AsyncConnection) -> Sequence[str]:
     """A document is kept whole, with its defaults: set is what differs from them."""
     bound = {"usual": OrganizationLimits().escalation_minutes, "named": NAMED}
     whose = list(await connection.scalars(_OWN_IN_VAIN, bound))
-    return [f"limits.escalation_minutes of {', '.join(whose)}"] if whose else []
+    found = [f"limits.escalation_minutes of {', '.join(whose)}"] if whose else []
+    for row in await connection.execute(_OWN_ROUTES_IN_VAIN, {"unread": sorted(NEVER_ASKED)}):
+        found.append(f"models.{row.task} of {', '.join(row.names[:NAMED])}")
+    return found
 
 
 async def _queues(connection: AsyncConnection) -> Sequence[QueueHealth]:
