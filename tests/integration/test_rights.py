@@ -9,12 +9,13 @@ import pytest
 from schemas.claims import Accepted, Lost, Posting
 from schemas.conversation import BubbleKind
 from schemas.decisions import Bubble, Reply
-from schemas.errors import NotFound
+from schemas.errors import NotFound, Unavailable
 from schemas.ids import ErasureId, PaymentId, number_of
 from schemas.media import FilesUnavailable
 from schemas.payments import PaymentState
 from schemas.resources import OrganizationSpec, stored
 from tests.builders_storage import Storage, a_reply, a_reservation, a_step, a_storage
+from workers.adapters.postgres.gone import MESSAGES
 from workers.adapters.postgres.rights import Rights
 from workers.adapters.postgres.views.export import Exports
 from workers.adapters.postgres.views.snapshot import Snapshots
@@ -167,7 +168,14 @@ async def test_asked_again_it_is_the_same_erasure_and_a_stranger_knows_nothing_o
             await rights.erase(storage.org + 1, "fan-7", "app")  # type: ignore[arg-type]
 
 
-async def test_it_goes_on_after_a_crash_in_the_middle(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+WAITING = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
+
+
+async def test_it_goes_on_after_a_crash_in_the_middle(database_url: str) -> None:
+    """The line is cut while a batch is being erased: it waits for a row that somebody reads, and is ended there."""
     async with a_storage(database_url) as storage:
         await storage.hold("Coucou.")
         rights = rights_of(storage)
@@ -176,10 +184,15 @@ async def test_it_goes_on_after_a_crash_in_the_middle(database_url: str, monkeyp
         first = await rights.advance()
         assert first is not None
         assert first.rows["jobs"] == 1
-        with monkeypatch.context() as broken:
-            broken.setattr("workers.adapters.postgres.gone._MESSAGES", b"SELECT 1 / 0")
-            with pytest.raises(Exception, match="division by zero"):
-                await rights.advance()
+        async with storage.database.engine.connect() as somebody:
+            await somebody.exec_driver_sql("SELECT id FROM messages FOR UPDATE")
+            advancing = asyncio.create_task(rights.advance())
+            async with asyncio.timeout(20):
+                while not await storage.rows(WAITING):
+                    await asyncio.sleep(0.02)
+            with pytest.raises(Unavailable):
+                await advancing
+        assert (await storage.row("SELECT count(*) AS n FROM messages WHERE name IS NOT NULL"))["n"] == 1
         await swept(storage)
         assert await counts(storage) == {"contacts": 1, "erasures": 1}
 
@@ -353,20 +366,18 @@ async def test_a_conversation_with_a_live_job_is_left_alone(database_url: str) -
         assert (await storage.row("SELECT count(*) AS n FROM messages"))["n"] == 1
 
 
-async def test_a_long_conversation_is_cleaned_batch_after_batch(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_long_conversation_is_cleaned_batch_after_batch(database_url: str) -> None:
     async with a_storage(database_url) as storage:
-        monkeypatch.setattr("workers.adapters.postgres.gone.MESSAGES", 3)
         await answered(storage, "m-1", "c-1", "fan-7")
         await storage.rows(
             "INSERT INTO messages (org_id, conversation_id, author, position, text) "
-            "SELECT org_id, id, 'operator', n, 'x' FROM conversations, generate_series(10, 20) AS n"
+            "SELECT org_id, id, 'operator', n, 'x' FROM conversations, generate_series(10, 1010) AS n"
         )
-        await storage.rows("UPDATE conversations SET last_position = 20")
+        await storage.rows("UPDATE conversations SET last_position = 1010")
         await aged(storage, 40)
         await keeps_for(storage, 30)
         rights, batches = rights_of(storage), []
         while (batch := await rights.sweep()) is not None:
             batches.append(batch.rows["messages"])
-        assert batches == [3, 3, 3, 3, 1]
+        assert batches == [MESSAGES, MESSAGES, 3]
+        assert (await storage.row("SELECT count(*) AS n FROM messages"))["n"] == 0
