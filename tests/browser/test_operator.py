@@ -219,19 +219,57 @@ async def test_countdowns_agree_with_the_server_whatever_the_clock_of_the_desk(
     assert 20 < seconds <= 90
 
 
-async def test_a_voice_bubble_is_listened_to(stack: Stack, model: SimulatorControl, sign_in: SignIn) -> None:
-    talk = stack.organization()
-    voice: dict[str, Any] = {"calls": [call("send_vocal", text="Coucou Léo, je te réponds de vive voix.")]}
+async def a_voice(talk: Talk, model: SimulatorControl, anna: Operator, text: str) -> Any:
+    """The player of a voice bubble that has left."""
+    voice: dict[str, Any] = {"calls": [call("send_vocal", text=text)]}
     await model.script(voice, done(), match=talk.marker, task="reply")
     talk.ended(talk.say("un vocal ?")["job"], seconds=60)
-    anna = await sign_in(talk.org, "anna-8")
-
     await anna.go(f"/conversations/{talk.name}")
     player = anna.page.locator("#conversation audio")
-    await player.evaluate("sound => sound.play()")
+    await player.wait_for()
+    return player
+
+
+async def play(anna: Operator) -> None:
+    await anna.page.evaluate("() => document.querySelector('#conversation audio').play()")
     await anna.page.wait_for_function("() => document.querySelector('#conversation audio').currentTime > 0.3")
 
+
+async def test_a_voice_bubble_is_listened_to(stack: Stack, model: SimulatorControl, sign_in: SignIn) -> None:
+    talk = stack.organization()
+    anna = await sign_in(talk.org, "anna-8")
+    player = await a_voice(talk, model, anna, "Coucou Léo, je te réponds de vive voix.")
+
+    await play(anna)
+
     assert await player.evaluate("sound => sound.duration > 1 && sound.error === null")
+
+
+async def test_a_voice_plays_on_when_something_comes_which_is_shown_after_it(
+    stack: Stack, model: SimulatorControl, sign_in: SignIn
+) -> None:
+    talk = stack.organization()
+    anna = await sign_in(talk.org, "anna-19")
+    player = await a_voice(talk, model, anna, "Coucou Léo, " + "je te raconte toute la rando, " * 12)
+    asked, heard = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Any) -> None:
+        asked.set()
+        await heard.wait()
+        await route.continue_()
+
+    await anna.page.route("**/part", late)
+    talk.call("POST", f"/v1/conversations/{talk.name}/takeover", status=200)
+    await asyncio.wait_for(asked.wait(), 30)
+    await play(anna)
+    async with anna.page.expect_response("**/part"):
+        heard.set()
+    await anna.page.wait_for_timeout(300)
+    goes_on = await player.evaluate("sound => !sound.paused && sound.currentTime > 0.3")
+    await player.evaluate("sound => sound.pause()")
+
+    assert goes_on
+    await anna.page.get_by_text("A person answers").wait_for()
 
 
 async def test_an_attention_item_is_answered_and_another_dismissed(

@@ -1,5 +1,6 @@
 """Every action answers within 200 ms, or shows at once that it works. Measured in the browser, from press to answer."""
 
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -17,7 +18,6 @@ from workers.simulator.control import SimulatorControl
 
 SOON_MS, LENIENT_MS = 200, 1000
 """What is promised; and what a machine that has other work may take before the promise is called broken."""
-SHOWN_MS = 100
 OTHERS = ("playground", "check-up")
 """They wait for a model, or for whatever they examine."""
 
@@ -31,7 +31,9 @@ PROBE = """(() => {
     if (seen.pressed && !seen[what]) keep({ ...seen, [what]: now() });
   };
   addEventListener("click", (event) => {
-    if (!read().pressed && event.target.closest("button")) keep({ pressed: now() });
+    if (read().pressed || !event.target.closest("button")) return;
+    keep({ pressed: now() });
+    requestAnimationFrame(() => note("painted"));
   }, true);
   const busy = (one) => one.target.getAttribute("aria-busy") === "true";
   new MutationObserver((seen) => { if (seen.some(busy)) note("shown"); })
@@ -45,14 +47,17 @@ PROBE = """(() => {
 class Stopwatch:
     page: Any
     took: dict[str, list[tuple[float, float | None]]] = field(default_factory=lambda: defaultdict(list))
-    """By action: milliseconds until the answer, and until it was shown that work is in hand."""
+    """By action: milliseconds until the answer, and until it was shown that work is in hand: None when the next picture
+    of the page did not show it. In pictures and not in milliseconds, because a machine with other work may take its
+    time with each."""
 
     async def time(self, action: str, act: Callable[[], Awaitable[Any]]) -> None:
         await self.page.evaluate("() => sessionStorage.removeItem('pace')")
         await act()
         await self.page.wait_for_function("() => JSON.parse(sessionStorage.pace || '{}').answered")
         seen = await self.page.evaluate("() => JSON.parse(sessionStorage.pace)")
-        shown = seen["shown"] - seen["pressed"] if "shown" in seen else None
+        at_once = "shown" in seen and seen["shown"] <= seen.get("painted", float("inf"))
+        shown = seen["shown"] - seen["pressed"] if at_once else None
         self.took[action].append((seen["answered"] - seen["pressed"], shown))
 
     def table(self) -> str:
@@ -163,14 +168,11 @@ async def test_every_action_answers_soon_or_shows_that_it_works(
     await on_pages(watch, anna, talk, model)
     await as_admin(other, admin)
     watch.took |= other.took
-    sys.stdout.write(f"\n{watch.table()}\n")
+    sys.stdout.write(f"\nload average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n{watch.table()}\n")
 
     seen = [(action, *times) for action, found in watch.took.items() for times in found]
-    slow = [(action, took, shown) for action, took, shown in seen if took > SOON_MS]
-    assert [one for one in slow if one[2] is None or one[2] > SHOWN_MS] == []
-    assert (
-        quantiles([took for action, took, _ in seen if action not in ("playground", "check-up")], n=20)[-1] < LENIENT_MS
-    )
+    assert [(action, took) for action, took, shown in seen if took > SOON_MS and shown is None] == []
+    assert quantiles([took for action, took, _ in seen if action not in OTHERS], n=20)[-1] < LENIENT_MS
 
 
 async def test_work_in_hand_is_seen_and_gone_with_its_answer(

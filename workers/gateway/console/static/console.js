@@ -86,16 +86,15 @@
   };
 
   const parts = new Map();
-  const taken = (part) => editing(part) || part.querySelector("[data-told], [aria-busy=true], details[open] form, textarea:focus, input:focus, details.again[open]");
+  const listening = (part) => all("audio", part).some((sound) => !sound.paused);
+  const taken = (part) => editing(part) || listening(part) || part.querySelector("[data-told], [aria-busy=true], details[open] form, textarea:focus, input:focus, details.again[open]");
   const refreshPart = (part) => {
     const state = parts.get(part) || { busy: false, again: false };
     parts.set(part, state);
-    if (taken(part)) return;
     if (state.busy) { state.again = true; return; }
     state.busy = true;
-    const playing = all("audio", part).some((sound) => !sound.paused);
     const done = () => setTimeout(() => { state.busy = false; if (state.again) { state.again = false; refreshPart(part); } }, 700);
-    if (playing) { done(); return; }
+    if (taken(part)) { state.again = true; done(); return; }  // whoever writes or listens sees it when they are done
     get(part.dataset.part).then((html) => {
       if (taken(part)) { state.again = true; return; }
       const inside = part.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : null;
