@@ -137,8 +137,8 @@ class Facts:
     follow_up_at: datetime | None = None
     no_follow_up: str | None = None
     """Why the follow-up that was planned last was not written, when nothing has been said since."""
-    organization: str = ""
     conversation: str = ""
+    """Its name, for who is to do something about it."""
     message: MessageFacts | None = None
     job: JobFacts | None = None
     delivery: DeliveryFacts | None = None

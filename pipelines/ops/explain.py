@@ -107,8 +107,8 @@ def _closed(facts: Facts) -> Explanation | None:
 
 
 def _command(verb: str, facts: Facts) -> str:
-    """To be typed as it stands."""
-    return f"`replique conversations {verb} {quote(facts.conversation)} --org {quote(facts.organization)}`"
+    """To be typed as it stands; an administrator names the organisation besides (`--org`), as for the question."""
+    return f"`replique conversations {verb} {quote(facts.conversation)}`"
 
 
 def _off_or_paused(facts: Facts) -> Explanation | None:

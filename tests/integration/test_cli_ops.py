@@ -68,6 +68,14 @@ def test_explain_says_the_reason_first_and_ends_with_what_to_do(shell: Shell, ga
     assert (code, json.loads(out)) == (0, WHY)
 
 
+def test_who_names_the_organisation_is_told_the_next_command_with_it(shell: Shell, gateway: FakeGateway) -> None:
+    to_do = "answer by hand, or give it back (`replique conversations resume c-12`)"
+    gateway.answers["GET /v1/explain/c-12"] = (200, {**WHY, "next": to_do})
+    code, out, _ = shell("explain", "c-12", "--org", "acme")
+
+    assert (code, "(`replique conversations resume c-12 --org acme`)" in out) == (0, True)
+
+
 def test_explain_of_an_unknown_id_fails_with_a_sentence(shell: Shell, gateway: FakeGateway) -> None:
     gateway.answers["GET /v1/explain/x"] = (404, problem("AR-404", "no conversation, message or job is called that"))
 

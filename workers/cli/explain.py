@@ -1,5 +1,7 @@
 """`replique explain`: why is there no answer, and what to do about it."""
 
+import re
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -22,10 +24,17 @@ def explain(
         return terminal.json(found)
     if found.get("simulated"):
         terminal.warn(SIMULATED)
+    if org is not None:
+        found["next"] = _in(org, str(found["next"]))
     terminal.say(str(found["sentence"]), "bold")
     for name, value in _lines(found):
         terminal.say(f"  {name}: {value}", "dim" if name != "next" else "")
     return None
+
+
+def _in(org: str, to_do: str) -> str:
+    """Whoever had to name the organisation has to name it to the next command too."""
+    return re.sub(r"`replique conversations [^`]+", lambda command: f"{command[0]} --org {quote(org)}", to_do)
 
 
 def _lines(found: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -174,14 +174,14 @@ def test_a_refusing_receiver_is_told_with_its_answer_and_the_next_try() -> None:
 @pytest.mark.parametrize(
     ("closed", "command"),
     [
-        ({"locked_at": AGO}, "`replique conversations reopen c-12 --org acme` --reason"),
-        ({"opted_out_at": AGO}, "`replique conversations consent c-12 --org acme`"),
-        ({"handled_by": "human"}, "`replique conversations resume c-12 --org acme`"),
-        ({}, "`replique conversations takeover c-12 --org acme`"),
+        ({"locked_at": AGO}, "`replique conversations reopen c-12` --reason"),
+        ({"opted_out_at": AGO}, "`replique conversations consent c-12`"),
+        ({"handled_by": "human"}, "`replique conversations resume c-12`"),
+        ({}, "`replique conversations takeover c-12`"),
     ],
 )
 def test_what_to_do_about_a_conversation_is_a_command_to_type(closed: dict[str, Any], command: str) -> None:
-    found = explain(the_facts(organization="acme", conversation="c-12", **closed), Around())
+    found = explain(the_facts(conversation="c-12", **closed), Around())
 
     assert (command in found.next, "/v1/" in found.next) == (True, False)
 

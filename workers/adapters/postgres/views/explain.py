@@ -169,7 +169,6 @@ async def _facts(connection: AsyncConnection, kind: Subject, row: Any, message: 
         webhook_disabled_at=row.webhook_disabled_at,
         follow_up_at=row.follow_up_at,
         no_follow_up=row.no_follow_up,
-        organization=row.organization,
         conversation=row.name,
         message=None if message is None else _message_facts(message),
         job=None if job is None else await _job_facts(connection, row, job),
