@@ -22,7 +22,8 @@ from schemas.resources import OrganizationSpec, PersonaSpec
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from workers.adapters.clock import SystemClock
-from workers.bootstrap import App, Learns, NoLearning, NoSumming, Sums
+from workers.bootstrap import App, Learns, Sums
+from workers.elsewhere import NoLearning, NoSumming
 from workers.runtime.leases import Leases
 
 SILENT = Silence(SilenceReason.NOTHING_TO_ANSWER)

@@ -37,7 +37,7 @@ from schemas.ids import DeliveryId, JobId
 from schemas.jobs import AutoReply, CloseLinks, DelayedSend, Deliver, Learn, Queue, Summarize
 from schemas.lessons import Learnt, Lesson, NotLearnt
 from schemas.llm import Reservation, SettledCall
-from schemas.payments import Closing, Link, LinkFailed, Offering, Order
+from schemas.payments import Closing, Link, LinkFailed, Offering
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from schemas.summaries import Folding, Summed
@@ -65,6 +65,7 @@ from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.gate import RedisGate
 from workers.adapters.redis.turn import RedisTurn
 from workers.adapters.speech.build import milliseconds, open_speech
+from workers.elsewhere import NoExpiry, NoLearning, NoLinks, NoRecordings, NoReplies, NoSumming
 from workers.runtime.addresses import database_address, redis_address
 from workers.runtime.apart import OwnProcesses
 from workers.runtime.leases import Leases
@@ -155,41 +156,6 @@ class App:
     expiry: LinkExpiry = field(default_factory=lambda: NoExpiry())
 
 
-class NoLinks:
-    """A process that only thinks: it never sells."""
-
-    async def make(self, order: Order) -> Link:
-        raise RuntimeError("this process does not take the send queue")
-
-
-class NoExpiry:
-    """A process that does not work in the background."""
-
-    async def expire(self, session: str) -> None:
-        raise RuntimeError("this process does not take the background queue")
-
-
-class NoLearning:
-    """A process that does not work in the background."""
-
-    async def run(self, lesson: Lesson, reserve: Reserve) -> Learnt | NotLearnt:
-        raise RuntimeError("this process does not take the background queue")
-
-
-class NoSumming:
-    """A process that does not work in the background."""
-
-    async def run(self, folding: Folding, reserve: Reserve) -> Summed | NotLearnt:
-        raise RuntimeError("this process does not take the background queue")
-
-
-class NoReplies:
-    """A process that only sends: it never thinks, and does not load what thinking needs."""
-
-    async def run(self, case: Case, resume: Resume, keep: Keep) -> Decision:
-        raise RuntimeError("this process does not take the reply queue")
-
-
 def replies_for(
     settings: Settings,
     clock: Clock,
@@ -232,13 +198,6 @@ def load_embeddings(settings: Settings, queues: Collection[Queue]) -> None:
     """130 MB, where something is looked up or remembered. Call it before a fork, and the children share them."""
     if is_built_in(settings) and (Queue.REPLY in queues or Queue.BACKGROUND in queues):
         preload()
-
-
-class NoRecordings:
-    """A process that only thinks: it never speaks."""
-
-    async def of(self, bubble: Preparing) -> Recording:
-        raise RuntimeError("this process does not take the send queue")
 
 
 @asynccontextmanager

@@ -111,9 +111,7 @@ class ReplyPipeline:
         calls = Calls(resume, keep, doors, purse, timer, trace, strategy.kept())
         engine = engine_of_run(resume, limits, case.persona.spec)
         note_engine(engine, case.persona.spec, trace)
-        _note_switches(limits, trace)
-        _note_plan(case, trace)
-        _note_strategy(strategy, trace)
+        _note_beginning(case, limits, strategy, trace)
         reviewed = limits.use_redaction_validation
         bounds, links = case.persona.spec.limits, case.money.links_today
         checks = LocalChecks(bounds, case.sent_texts, reviewed, case.vocals_today, links)
@@ -216,22 +214,16 @@ def _zone(case: Case) -> ZoneInfo:
     return zone_of((case.contact.timezone, case.persona.spec.timezone, case.organization.spec.timezone))
 
 
-def _note_strategy(strategy: Resolved, trace: Trace) -> None:
+def _note_beginning(case: Case, limits: AgentParameters, strategy: Resolved, trace: Trace) -> None:
+    """Settings that change what a reader of the trace would expect; the plan that stands in the prompt, as the
+    conversation shows only the newest one; and what the rules decided."""
+    if not limits.use_redaction_validation:
+        trace.note(UNREVIEWED)
+    if case.plan:
+        trace.note(PLAN_READ, plan=case.plan)
     if strategy.rules:
         applied = [rule.rule for rule in strategy.rules if rule.outcome == "applied"]
         trace.note(f"strategy: {', '.join(applied) or 'no rule'} applied", **strategy.kept())
-
-
-def _note_plan(case: Case, trace: Trace) -> None:
-    """Which plan this run reads in its prompt: the conversation shows only the newest one."""
-    if case.plan:
-        trace.note(PLAN_READ, plan=case.plan)
-
-
-def _note_switches(limits: AgentParameters, trace: Trace) -> None:
-    """Settings that change what a reader of the trace would expect."""
-    if not limits.use_redaction_validation:
-        trace.note(UNREVIEWED)
 
 
 def _unanswered(failed: CallFailed, trace: Trace, timer: Timer) -> Decision:

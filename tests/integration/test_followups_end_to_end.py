@@ -87,6 +87,30 @@ async def test_a_planned_follow_up_is_explained_and_dies_when_the_contact_writes
     assert (planned is None, shown(talk)["follow_up_at"], of_trigger(talk, "follow_up")) == (False, None, [])
 
 
+WROTE = """
+INSERT INTO messages (org_id, conversation_id, name, author, position, seq, text, created_at)
+SELECT org_id, id, name || '-old-' || n, 'contact', last_position + n, inbound_seq, 'vieux', %(at)s
+FROM conversations, generate_series(1, 3) AS n WHERE name = %(talk)s;
+UPDATE conversations SET last_position = last_position + 3 WHERE name = %(talk)s
+"""
+
+
+async def test_the_hour_is_learned_from_the_contacts_other_conversations(stack: Stack, model: SimulatorControl) -> None:
+    talk, contact = stack.organization(**OPEN), {"id": "f-habit", "timezone": "UTC"}
+    other = talk.another()
+    usual = (datetime.now(UTC) + timedelta(hours=5)).replace(minute=10)
+    await model.script(bubbles("Oui."), done(), match=other.marker, task="reply")
+    await model.script(LEFT, match=talk.marker, task="reply")
+    other.ended(other.say("coucou", contact=contact)["job"])
+    with psycopg.connect(stack.environment["DATABASE_URL"]) as connection:
+        for statement in WROTE.split(";"):
+            connection.execute(statement.encode(), {"at": usual - timedelta(days=30), "talk": other.name})
+
+    talk.ended(talk.say("je dors", contact=contact)["job"], "silent")
+
+    assert datetime.fromisoformat(shown(talk)["follow_up_at"]) == usual.replace(minute=0, second=0, microsecond=0)
+
+
 async def test_both_engines_answer_one_conversation_and_enable_switches_without_a_restart(
     stack: Stack, model: SimulatorControl
 ) -> None:
