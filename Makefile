@@ -80,6 +80,9 @@ bench: install  ## lateness of due bubbles with a clock killed; prints a table
 bench-fairness: install  ## whether one organisation's flood delays another: 5,000 messages, then 50; prints a table
 	$(BIN)/python -m tests.bench.fairness
 
+bench-backpressure: install  ## what the gateway answers while PostgreSQL is slow, silent, locked, full or away; prints a table
+	$(BIN)/python -m tests.bench.backpressure
+
 bench-deps: install  ## the frameworks that `replique bench agent-loop` sets beside our loop, in .venv-bench
 	$(PYTHON) -m venv .venv-bench
 	$(BIN)/uv pip install --quiet --python .venv-bench/bin/python --require-hashes -r tests/bench/requirements.lock
@@ -109,4 +112,4 @@ lock: install  ## resolve requirements.lock again, with hashes
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra voice --extra stripe --constraint requirements.lock --no-annotate --no-header pyproject.toml -o deploy/image.lock
 	echo hatchling | $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --constraint requirements.lock --no-annotate --no-header - -o deploy/build.lock
 
-.PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock test-chaos bench-fairness
+.PHONY: help install demo up migrate test test-again test-unit test-integration test-races test-slow test-speech browser test-console screenshots bench bench-deps bench-loop bench-prompt bench-console check format lock test-chaos bench-fairness bench-backpressure

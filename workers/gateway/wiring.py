@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipelines.llm.breaker import State
@@ -73,6 +74,16 @@ async def no_redis() -> Mapping[str, Any]:
     return {"configured": False}
 
 
+@dataclass(frozen=True, slots=True)
+class OfRedis:
+    """What the gateway has of Redis; without it, how it does without."""
+
+    courier: NoCourier | RedisCourier = field(default_factory=NoCourier)
+    look: Probe = no_redis
+    breakers: Breakers = no_breakers
+    wrong_keys: WrongKeys = field(default_factory=NobodyElse)
+
+
 @asynccontextmanager
 async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     """Nothing is connected yet when this answers: a gateway starts while its servers are away, and says so on /readyz.
@@ -80,68 +91,56 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     Raises SettingsRefused when the database's address is missing, or STORAGE_URL names no store.
     """
     url = database_address(settings)
-    courier: NoCourier | RedisCourier = NoCourier()
-    probe: Probe = no_redis
-    breakers: Breakers = no_breakers
-    wrong_keys: WrongKeys = NobodyElse()
+    redis = OfRedis()
     async with AsyncExitStack() as stack:
         own = settings.gateway
         patience = Patience(own.answer_seconds, own.longer_seconds, own.waiting_requests)
         database = Database(url, own.pool_size, settings.pg_prepare, patience=patience)
         stack.push_async_callback(database.close)
         if settings.redis_url is not None:
-            redis, hints = RedisProbe(redis_address(settings)), RedisCourier(redis_address(settings))
-            stack.push_async_callback(redis.close)
+            probe, hints = RedisProbe(redis_address(settings)), RedisCourier(redis_address(settings))
+            stack.push_async_callback(probe.close)
             stack.push_async_callback(hints.close)
             states = BreakerStates(redis_address(settings), SystemClock(), known_routes(settings).all_members())
             stack.push_async_callback(states.close)
             counted = RedisWrongKeys(redis_address(settings), SystemClock())
             stack.push_async_callback(counted.close)
-            courier, probe, breakers, wrong_keys = hints, redis.look, states.look, counted
+            redis = OfRedis(hints, probe.look, states.look, counted)
         embedder = await stack.enter_async_context(open_embedder(settings, SystemClock(), database))
-        parts = assemble(settings, database, courier, probe, SystemClock(), embedder, breakers, wrong_keys)
+        parts = assemble(settings, database, redis, SystemClock(), embedder)
         stack.push_async_callback(parts.console.playground.close)
         yield parts
 
 
-def assemble(
-    settings: Settings,
-    database: Database,
-    courier: NoCourier | RedisCourier,
-    redis: Probe,
-    clock: Clock,
-    embedder: Embedder,
-    breakers: Breakers,
-    wrong_keys: WrongKeys,
-) -> Parts:
+def assemble(settings: Settings, database: Database, redis: OfRedis, clock: Clock, embedder: Embedder) -> Parts:
     own = settings.instance or "gateway"
     keys, snapshots = Keys(database, settings), Snapshots(database)
-    letters, transitions = DeadLetters(snapshots), Transitions(database, settings, courier, own)
+    letters, transitions = DeadLetters(snapshots), Transitions(database, settings, redis.courier, own)
     secret, passwords = InstallationSecret(database, settings), Passwords()
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)
     return Parts(
         transitions=transitions,
-        guard=Guard(keys, settings.gateway, clock.monotonic, wrong_keys),
+        guard=Guard(keys, settings.gateway, clock.monotonic, redis.wrong_keys),
         keys=keys,
         users=Users(database, settings, passwords),
         sessions=Sessions(database, settings, passwords, secret),
         provision=Provision(database, embedder),
-        rights=Rights(database, settings, courier, own),
+        rights=Rights(database, settings, redis.courier, own),
         exports=Exports(snapshots),
         conversations=Conversations(snapshots, files.signer, settings.simulator),
         jobs=Jobs(snapshots, files.signer, settings.simulator),
         payments=Payments(snapshots),
         dead_letters=letters,
-        second_chance=SecondChance(transitions, letters, courier.put),
-        console=_console(settings, database, snapshots, files, clock, embedder, courier),
+        second_chance=SecondChance(transitions, letters, redis.courier.put),
+        console=_console(settings, database, snapshots, files, clock, embedder, redis.courier),
         files=files,
         explain=Explain(snapshots),
         dry_runs=DryRuns(snapshots, settings),
         counter=Counter(database, settings),
         costs=Costs(snapshots, settings),
-        redis=redis,
-        breakers=breakers,
-        doctor=Doctor(settings, Health(snapshots), redis, breakers),
+        redis=redis.look,
+        breakers=redis.breakers,
+        doctor=Doctor(settings, Health(snapshots), redis.look, redis.breakers),
         page=_page(settings, secret),
         simulated=settings.simulator,
         stripe=_stripe(settings),
