@@ -249,23 +249,6 @@ class LettersPurged(Body):
     next: str | None = None
 
 
-class QueueOut(Body):
-    """`depth`: rows that wait, due or not yet. `due`: those whose time has come. `in_flight`: handed to workers."""
-
-    queue: str
-    depth: int
-    due: int
-    in_flight: int
-    oldest_due_at: datetime | None
-    oldest_due_seconds: float
-
-
-class QueuesOut(Page[QueueOut]):
-    """`simulated`: a simulator plays the models that these rows wait for."""
-
-    simulated: bool = False
-
-
 class Alive(Body):
     status: Literal["ok"] = "ok"
 

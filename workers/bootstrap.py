@@ -41,7 +41,7 @@ from schemas.payments import Closing, Link, LinkFailed, Offering
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from schemas.summaries import Folding, Summed
-from workers.adapters.anew import Anew
+from workers.adapters.anew import embedding_anew
 from workers.adapters.channels.guard import Guard
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
@@ -58,12 +58,10 @@ from workers.adapters.postgres.habits import StoredHabits
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.secret import InstallationSecret
 from workers.adapters.postgres.shop import StoredShop
-from workers.adapters.postgres.stale import StalePassages
 from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.breaker import RedisBreaker
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.gate import RedisGate
-from workers.adapters.redis.turn import RedisTurn
 from workers.adapters.speech.build import milliseconds, open_speech
 from workers.elsewhere import NoExpiry, NoLearning, NoLinks, NoRecordings, NoReplies, NoSumming
 from workers.runtime.addresses import database_address, redis_address
@@ -267,10 +265,8 @@ async def build_app(
         replies = replies_for(settings, clock, queues, gate, memory, catalogue, shop, breaker, habits)
         learning, summing = chores_for(settings, clock, queues, embedder, breaker, gate)
         if Queue.BACKGROUND in queues:
-            turn = RedisTurn(redis_address(settings), clock, instance)
-            stack.push_async_callback(turn.close_connection)
-            anew = asyncio.create_task(Anew(StalePassages(database), embedder, turn).keep_on())
-            stack.callback(anew.cancel)
+            redis_url = redis_address(settings)
+            await stack.enter_async_context(embedding_anew(database, redis_url, clock, instance, embedder))
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))
         expiry = await stack.enter_async_context(open_expiry(settings, queues))

@@ -5,12 +5,15 @@ its old vector until its new one is written, and is never compared with vectors 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Protocol
 
-from pipelines.ports import Embedder
+from pipelines.ports import Clock, Embedder
 from schemas.errors import Unavailable
-from workers.adapters.postgres.stale import StalePassage
+from workers.adapters.postgres.database import Database
+from workers.adapters.postgres.stale import StalePassage, StalePassages
+from workers.adapters.redis.turn import RedisTurn
 from workers.runtime.logging import logger
 
 log = logger(__name__)
@@ -79,3 +82,17 @@ class Anew:
         log.info("passages_embedded_anew", model=model, done=self._done, left=left)
         self._told = 0 if ended else self._done
         self._done = 0 if ended else self._done
+
+
+@asynccontextmanager
+async def embedding_anew(
+    database: Database, redis_url: str, clock: Clock, instance: str, embedder: Embedder
+) -> AsyncIterator[None]:
+    """It goes on while the block runs."""
+    turn = RedisTurn(redis_url, clock, instance)
+    going_on = asyncio.create_task(Anew(StalePassages(database), embedder, turn).keep_on())
+    try:
+        yield
+    finally:
+        going_on.cancel()
+        await turn.close_connection()

@@ -113,8 +113,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
 
 def assemble(settings: Settings, database: Database, redis: OfRedis, clock: Clock, embedder: Embedder) -> Parts:
-    own = settings.instance or "gateway"
-    keys, snapshots = Keys(database, settings), Snapshots(database)
+    keys, snapshots, own = Keys(database, settings), Snapshots(database), settings.instance or "gateway"
     letters, transitions = DeadLetters(snapshots), Transitions(database, settings, redis.courier, own)
     secret, passwords = InstallationSecret(database, settings), Passwords()
     files = SignedFiles(FilesWhenWanted(settings), secret, settings.public_url, clock)

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from schemas.answers import QueueOut
 from schemas.costs import PlanUseOut
 from schemas.ids import OrgId
 from schemas.jobs import Queue
+from schemas.queues import QueueOut
 from schemas.settings import Settings
 from workers.adapters.postgres import totals
 from workers.adapters.postgres.database import Database

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from schemas.access import Role
-from schemas.answers import QueueOut
 from schemas.ids import OrgId
+from schemas.queues import QueueOut
 from workers.gateway.console.plots import sparkline
 from workers.gateway.console.render import respond
 from workers.gateway.console.visits import Visit, open_to

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from schemas.access import Role
-from schemas.answers import QueuesOut
+from schemas.queues import QueuesOut
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
 from workers.gateway.routing import By, GuardedRoute, The, answer
