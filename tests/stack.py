@@ -199,7 +199,7 @@ def running_stack(
             stack.start("clock", "clock")
             stack.start("reply", "worker", "--queues", "reply,background", REPLIQUE_INSTANCE="reply-1")
             stack.start("send", "worker", "--queues", "send", REPLIQUE_INSTANCE="send-1")
-            wait_until(lambda: _ready(stack), 90, "the processes to be ready")
+            wait_until(lambda: is_ready(stack), 180, "the processes to be ready")
             yield stack
         except BaseException:
             _show_logs(stack)
@@ -224,7 +224,7 @@ def stack_on_a_database(
         yield stack
 
 
-def _ready(stack: Stack) -> bool:
+def is_ready(stack: Stack) -> bool:
     for name, child in stack.children.items():
         assert child.poll() is None, f"{name} exited with {child.returncode}"
     if not all("worker_started" in (stack.logs / f"{name}.log").read_text() for name in ("reply", "send")):

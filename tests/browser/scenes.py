@@ -8,7 +8,7 @@ from tests.stack import Stack, Talk
 from workers.simulator.control import SimulatorControl
 
 PERSONA = {
-    "control_window_seconds": 300,
+    "control_window_seconds": 900,  # pictures of all pages take minutes
     "tone": "chaleureuse, spontanée, tutoie",
     "instructions": "Maya fait des vidéos de randonnée et de voyage. Elle répond à ses fans en phrases courtes.",
 }
@@ -65,7 +65,7 @@ TALKS = (
     (
         "Inès",
         "ta dernière vidéo m'a donné envie de partir, tu as quoi comme sac ?",
-        ("Merci Inès, ça me touche !", "Un 30 litres tout simple, et surtout bien réglé."),
+        ("Merci Inès, ça me touche !", "Un petit sac tout simple, et surtout bien réglé."),
     ),
     ("Tom", "t'es où là ?", ("Au refuge, et il neige déjà.",)),
 )

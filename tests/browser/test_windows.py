@@ -3,7 +3,7 @@
 from tests.browser.conftest import SignIn
 from tests.browser.operator import PATIENCE, Operator
 from tests.browser.test_operator import LONG, a_held_reply, another
-from tests.stack import Stack
+from tests.stack import Stack, is_ready, wait_until
 from workers.simulator.control import SimulatorControl
 
 WINDOWS = 8
@@ -79,6 +79,7 @@ async def test_the_stream_comes_back_when_the_gateway_was_away(
     stack.stop("gateway")
     await anna.page.locator(".is-lost").wait_for(state="attached")
     stack.start("gateway", "gateway", "--port", stack.url.rpartition(":")[2])
+    wait_until(lambda: is_ready(stack), 180, "the gateway to be ready")
     await anna.page.locator(".is-live").wait_for(state="attached")
 
     await anna.sees(await another(talk, model, "Salut"))

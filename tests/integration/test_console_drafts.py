@@ -66,7 +66,7 @@ async def test_a_conversation_tells_of_drafts_that_were_not_sent_by_whom_and_why
 
     assert drafts_of(before) == []
     assert drafts_of(page) == [
-        "AT · cancelled · bob · job_2 cancelled <i>six</i>",
+        "AT · cancelled · bob · job_2 <i>six</i>",
         "AT · the contact wrote again · the contact · job_1 overtaken cinq",
         "AT · drafted again · anna · job_1 Asked for: plus long quatre",
         "AT · bubble dropped · bob · job_1 trois",

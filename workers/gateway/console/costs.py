@@ -112,14 +112,14 @@ def _spending(visit: Visit, spent: Iterable[Spent], dates: Sequence[date], model
         )
         for day in dates
     ]
-    return stacked(days, "$ {}" if words.language == "en" else "{} $")
+    return stacked(days, lambda usd: words("unit.usd", sum=words.plain(usd)))
 
 
 def _caching(visit: Visit, spent: Iterable[Spent], dates: Sequence[date]) -> Plot:
     by_day: dict[date, Sum] = defaultdict(lambda: Sum(""))
     for row in spent:
         by_day[row.day].add(row)
-    return shares([(_day(visit, day), by_day[day].cache_share) for day in dates])
+    return shares([(_day(visit, day), by_day[day].cache_share) for day in dates], visit.words.percent)
 
 
 def _day(visit: Visit, day: date) -> str:

@@ -1,6 +1,6 @@
 """Plots as numbers for SVG: where bars and lines stand. Words and markup are the templates'."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
@@ -34,8 +34,9 @@ class Plot:
     line: str = ""
 
 
-def stacked(days: Sequence[tuple[str, Sequence[tuple[int, float, str]]]], label: str = "{}") -> Plot:
-    """A column a day: `(day, [(shade, amount, what a reader is told)])`, the amounts on top of each other."""
+def stacked(days: Sequence[tuple[str, Sequence[tuple[int, float, str]]]], label: Callable[[float], str]) -> Plot:
+    """A column a day: `(day, [(shade, amount, what a reader is told)])`, the amounts on top of each other.
+    `label` says an amount beside its line."""
     top = nice(max((sum(amount for _, amount, _ in parts) for _, parts in days), default=0.0))
     step = (WIDTH - LEFT) / max(len(days), 1)
     bars: list[Bar] = []
@@ -57,7 +58,7 @@ def stacked(days: Sequence[tuple[str, Sequence[tuple[int, float, str]]]], label:
     return Plot(bars, _rows(top, label), _columns([day for day, _ in days], step))
 
 
-def shares(days: Sequence[tuple[str, float | None]]) -> Plot:
+def shares(days: Sequence[tuple[str, float | None]], label: Callable[[float], str]) -> Plot:
     """A line of shares from 0 to 1; a day without one is left out."""
     step = (WIDTH - LEFT) / max(len(days), 1)
     points = [
@@ -65,8 +66,7 @@ def shares(days: Sequence[tuple[str, float | None]]) -> Plot:
         for n, (_, share) in enumerate(days)
         if share is not None
     ]
-    rows = [Tick(_height(share), f"{round(share * 100)} %") for share in (0.0, 0.5, 1.0)]
-    return Plot((), rows, _columns([day for day, _ in days], step), " ".join(points))
+    return Plot((), _rows(1.0, label), _columns([day for day, _ in days], step), " ".join(points))
 
 
 def sparkline(values: Sequence[float], width: float = 160, height: float = 32) -> str:
@@ -88,8 +88,8 @@ def _height(share: float) -> float:
     return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 1)
 
 
-def _rows(top: float, label: str) -> list[Tick]:
-    return [Tick(_height(share), label.format(f"{top * share:.4g}")) for share in (0.0, 0.5, 1.0)]
+def _rows(top: float, label: Callable[[float], str]) -> list[Tick]:
+    return [Tick(_height(share), label(top * share)) for share in (0.0, 0.5, 1.0)]
 
 
 def _columns(days: Sequence[str], step: float) -> list[Tick]:

@@ -107,11 +107,15 @@
     }).catch(() => {}).finally(done);
   };
   const count = (counts) => {
+    let wider = false;
     for (const badge of all("[data-count]")) {
       const n = counts[badge.dataset.count];
+      wider ||= badge.hidden && n > 0;
       badge.hidden = !n;
       badge.textContent = n || "";
     }
+    const rail = document.querySelector(".rail"), here = rail?.querySelector("[aria-current]");
+    if (wider && here) rail.scrollLeft = here.offsetLeft - (rail.clientWidth - here.offsetWidth) / 2;  // on a phone it is a strip
   };
   const heard = (told) => {
     if (told.now) agree(told.now);
