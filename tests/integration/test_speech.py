@@ -206,6 +206,18 @@ async def test_a_program_that_hangs_is_ended_and_the_next_call_gets_its_own_answ
     assert after.duration_ms < 1500
 
 
+async def test_who_waits_behind_a_text_that_hangs_has_all_of_its_own_time() -> None:
+    async with speaking(timeout_seconds=3) as speech:
+        await speech.say("un", None, "fr")
+        os.kill(pid_of(speech), signal.SIGSTOP)
+        first, *behind = await asyncio.gather(
+            *(speech.say(text, None, "fr") for text in (FRENCH, "deux", "trois")), return_exceptions=True
+        )
+
+    assert isinstance(first, SpeechFailed)
+    assert [type(audio) for audio in behind] == [Audio, Audio]
+
+
 async def test_a_cancelled_call_leaves_no_answer_behind_for_the_next() -> None:
     async with speaking() as speech:
         await speech.say("un", None, "fr")

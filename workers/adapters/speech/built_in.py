@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 class BuiltInSpeech:
-    """A few programs of one engine, each doing one text at a time; who finds none free waits inside its time-out."""
+    """A few programs of one engine, each doing one text at a time; who finds none free waits for its turn."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class BuiltInSpeech:
         timeout_seconds: float = 30,
         idle_seconds: float = 600,
     ) -> None:
-        """`timeout_seconds` is for one call, waiting and start included; after `idle_seconds` a program leaves."""
+        """`timeout_seconds` is for one text, a start of the program included; after `idle_seconds` a program leaves."""
         self._clock = clock
         self._engine = engine
         self._timeout_seconds = timeout_seconds
@@ -49,7 +49,9 @@ class BuiltInSpeech:
             raise SpeechFailed("not the name of a voice or a language", retryable=False)
         request = {"voices": voices, "language": language}
         try:
-            async with asyncio.timeout(self._timeout_seconds), self._free_process() as process:
+            # Waiting for the turn is no fault of the engine: a burst of voices would spend its attempts on it, and end
+            # programs in the middle of other texts. Whoever waits holds a lease, and is stopped when it is lost.
+            async with self._free_process() as process, asyncio.timeout(self._timeout_seconds):
                 head, file = await process.ask(request, words.encode())
         except TimeoutError:
             raise self._failed(f"did not answer within {self._timeout_seconds:g} s") from None
