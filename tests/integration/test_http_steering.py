@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import psycopg
+
 from schemas.decisions import Failure
 from schemas.errors import Code
 from schemas.ids import number_of
@@ -9,6 +11,7 @@ from schemas.jobs import AutoReply, DelayedSend
 from tests.builders_face import ADMIN, Gateway, a_gateway
 from tests.builders_storage import a_reply
 from tests.scene import a_scene
+from workers.gateway.routing import DONE
 
 PERSONA = {
     "name": "maya",
@@ -51,6 +54,21 @@ async def anna(gateway: Gateway) -> str:
 async def steer(gateway: Gateway, path: str, key: str) -> tuple[int, Any]:
     answer = await gateway.call("POST", f"/v1/{path}", key=key)
     return answer.status_code, answer.json()
+
+
+async def test_who_is_not_told_what_an_action_made_is_told_that_it_is_done(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        job = await held(gateway, "un")
+        key = await anna(gateway)
+        with psycopg.connect(database_url) as vacuuming:
+            vacuuming.execute("LOCK TABLE run_steps IN ACCESS EXCLUSIVE MODE")
+            unread, told = await steer(gateway, f"jobs/{job}/hold", key)
+        _, again = await steer(gateway, f"jobs/{job}/hold", key)
+        shown = await gateway.call("GET", f"/v1/jobs/{job}", key=key)
+
+    assert (unread, told["code"], told["done"], told["detail"]) == (503, "AR-503", True, DONE)
+    assert again["state"] == "held"
+    assert [event["why"] for event in shown.json()["events"]].count("hold") == 1
 
 
 async def test_a_conversation_waits_while_its_reply_or_its_failure_waits_for_a_person(database_url: str) -> None:

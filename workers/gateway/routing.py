@@ -1,7 +1,7 @@
 """How every route begins: who calls, is the query known, is the body JSON. Only then FastAPI validates."""
 
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 from fastapi.dependencies.models import Dependant
@@ -11,11 +11,15 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator
 
 from schemas.access import Caller
-from schemas.errors import NotFound
+from schemas.errors import NotFound, Unavailable
 from schemas.ids import OrgId, is_name, number_of
 from workers.gateway.auth import ORGANIZATION, Need, need_of
 from workers.gateway.parts import Parts
 from workers.gateway.reading import check_form, check_shape, read_json, unknown
+
+T = TypeVar("T")
+
+DONE = "done, but what it has made could not be read again: look at it instead of asking for it once more"
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -112,6 +116,15 @@ By = Annotated[Caller, Depends(_caller)]
 def answer(model: BaseModel, status: int = 200) -> Response:
     """The model as it is: it was built here, so nothing validates it again."""
     return Response(model.model_dump_json(), status, media_type="application/json")
+
+
+async def as_made(reading: Awaitable[T]) -> T:
+    """What an action has made, read after its commit. Where that fails the action is done all the same: who is told so
+    (`done`) does not ask again, to be refused by what they did themselves."""
+    try:
+        return await reading
+    except Unavailable as error:
+        raise Unavailable(DONE, **error.facts | {"done": True}) from error
 
 
 def known_name(name: str) -> str:

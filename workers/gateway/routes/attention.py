@@ -8,7 +8,7 @@ from schemas.http import JobOut, ReasonIn
 from schemas.ids import JobId
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, answer, as_made, known_number
 
 router = APIRouter(prefix="/v1/attention", tags=["attention"], route_class=GuardedRoute)
 
@@ -19,4 +19,4 @@ async def dismiss(parts: The, caller: By, job: str, why: ReasonIn) -> Response:
     """Done with it, for this reason. 409 when it is not on the list (any more)."""
     number = JobId(known_number("job", job))
     await parts.transitions.dismiss(caller.org, number, why.reason, caller.who)
-    return answer(await parts.jobs.one(caller.org, number))
+    return answer(await as_made(parts.jobs.one(caller.org, number)))

@@ -8,7 +8,7 @@ from schemas.http import CandidateOut, CandidatePatch
 from schemas.ids import CandidateId
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, The, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, answer, as_made, known_number
 
 router = APIRouter(prefix="/v1/candidates", tags=["candidates"], route_class=GuardedRoute)
 
@@ -20,7 +20,7 @@ async def edit_candidate(parts: The, caller: By, id: str, patch: CandidatePatch)
     for the channel becomes further bubbles behind this one. 409 when it has left, when somebody edited it since
     `version`, or when it is a notice."""
     await parts.transitions.edit_candidate(caller.org, _bubble(id), patch, caller.who)
-    return answer(await parts.jobs.bubble(caller.org, _bubble(id)))
+    return answer(await as_made(parts.jobs.bubble(caller.org, _bubble(id))))
 
 
 @router.delete("/{id}", response_model=CandidateOut, responses=refusals(404, 409))
@@ -28,7 +28,7 @@ async def edit_candidate(parts: The, caller: By, id: str, patch: CandidatePatch)
 async def drop_candidate(parts: The, caller: By, id: str) -> Response:
     """Drop one bubble; dropping the last ends the job. 409 when it has left, or is a notice."""
     await parts.transitions.drop_candidate(caller.org, _bubble(id), caller.who)
-    return answer(await parts.jobs.bubble(caller.org, _bubble(id)))
+    return answer(await as_made(parts.jobs.bubble(caller.org, _bubble(id))))
 
 
 def _bubble(reference: str) -> CandidateId:

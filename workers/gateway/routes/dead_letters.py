@@ -14,7 +14,7 @@ from schemas.spec import Name
 from workers.adapters.postgres.views.dead_letters import LetterFilter
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, The, Truth, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, Truth, answer, as_made, known_number
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=GuardedRoute)
 
@@ -94,7 +94,7 @@ async def retry_dead_letter(parts: The, caller: By, id: str) -> Response:
     """Run its job again, deliver its reply again, send its webhook again under the same id, or put its message back on
     its queue. 409 when that is old news by now (`newer_job`), or somebody was faster."""
     await parts.second_chance.retry(caller.org, _letter(id), caller.who)
-    return answer(await parts.dead_letters.one(caller.org, _letter(id)))
+    return answer(await as_made(parts.dead_letters.one(caller.org, _letter(id))))
 
 
 @router.delete("/{id}", response_model=DeadLetterOut, responses=refusals(404, 409))
@@ -102,7 +102,7 @@ async def retry_dead_letter(parts: The, caller: By, id: str) -> Response:
 async def purge_dead_letter(parts: The, caller: By, id: str) -> Response:
     """Throw it away: what it held is gone, that it was stays (`?state=purged`). Its job stays as it is."""
     await parts.transitions.purge_letter(caller.org, _letter(id), caller.who)
-    return answer(await parts.dead_letters.one(caller.org, _letter(id)))
+    return answer(await as_made(parts.dead_letters.one(caller.org, _letter(id))))
 
 
 def _letter(reference: str) -> DeadLetterId:

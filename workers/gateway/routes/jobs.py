@@ -15,7 +15,7 @@ from schemas.spec import Name
 from workers.adapters.postgres.views.jobs import JobFilter
 from workers.gateway.auth import allows
 from workers.gateway.refusals import refusals
-from workers.gateway.routing import By, GuardedRoute, The, Truth, answer, known_number
+from workers.gateway.routing import By, GuardedRoute, The, Truth, answer, as_made, known_number
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=GuardedRoute)
 
@@ -51,7 +51,7 @@ async def read_job(parts: The, caller: By, id: str) -> Response:
 async def approve(parts: The, caller: By, id: str) -> Response:
     """Send the held reply now."""
     await parts.transitions.approve(caller.org, _job(id), caller.who)
-    return answer(await parts.jobs.one(caller.org, _job(id)))
+    return answer(await as_made(parts.jobs.one(caller.org, _job(id))))
 
 
 @router.post("/{id}/cancel", response_model=CancelOut, responses=refusals(404, 409))
@@ -68,7 +68,7 @@ async def cancel(parts: The, caller: By, id: str) -> Response:
 async def hold(parts: The, caller: By, id: str) -> Response:
     """Stop the countdown, or what is left of a reply that is being sent. 409 when nothing is left to hold."""
     await parts.transitions.hold(caller.org, _job(id), caller.who)
-    return answer(await parts.jobs.one(caller.org, _job(id)))
+    return answer(await as_made(parts.jobs.one(caller.org, _job(id))))
 
 
 @router.post("/{id}/release", response_model=JobOut, responses=refusals(404, 409))
@@ -76,7 +76,7 @@ async def hold(parts: The, caller: By, id: str) -> Response:
 async def release(parts: The, caller: By, id: str) -> Response:
     """Let it run again: the countdown from where it stopped, a reply that is being sent at once."""
     await parts.transitions.release_hold(caller.org, _job(id), caller.who)
-    return answer(await parts.jobs.one(caller.org, _job(id)))
+    return answer(await as_made(parts.jobs.one(caller.org, _job(id))))
 
 
 @router.post("/{id}/retry", response_model=JobOut, responses=refusals(404, 409))
@@ -85,7 +85,7 @@ async def retry(parts: The, caller: By, id: str) -> Response:
     """Run an ended job again; one whose delivery was given up (AR-560) is delivered again. 409 when it is not the
     newest of its conversation (`newer_job`), or the conversation went on."""
     await parts.transitions.retry(caller.org, _job(id), caller.who)
-    return answer(await parts.jobs.one(caller.org, _job(id)))
+    return answer(await as_made(parts.jobs.one(caller.org, _job(id))))
 
 
 @router.post("/{id}/regenerate", response_model=JobOut, responses=refusals(404, 409))
@@ -93,7 +93,7 @@ async def retry(parts: The, caller: By, id: str) -> Response:
 async def regenerate(parts: The, caller: By, id: str, wanted: InstructionIn) -> Response:
     """Draft the reply again, minding the instruction. 409 once a bubble has left."""
     await parts.transitions.regenerate(caller.org, _job(id), caller.who, wanted.instruction)
-    return answer(await parts.jobs.one(caller.org, _job(id)))
+    return answer(await as_made(parts.jobs.one(caller.org, _job(id))))
 
 
 def _job(reference: str) -> JobId:
