@@ -88,8 +88,8 @@ def _memory(checkup: Checkup) -> Iterator[Finding]:
             f"{all_of_them - done} of {all_of_them} passages have vectors of {', '.join(sorted(others))}: until they "
             f"are embedded again by {checkup.embeds}, they are found by their words alone, not by their meaning"
         )
-        to_do = "wait while their number falls; if it does not, start a worker of queue background, and give every one "
-        yield _warn("memory", sentence, f"{to_do}the same AI_MODEL_EMBEDDINGS and keys")
+        to_do = "wait while their number falls; else start a background worker, with the settings of the others"
+        yield _warn("memory", sentence, to_do)
     else:
         yield _ok("memory", f"every stored passage was embedded by {checkup.embeds}")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from workers.simulator.answers import new_id
@@ -21,10 +21,15 @@ def create_app(*, api_keys: Iterable[str] = (), latency: float = 0.0) -> Starlet
     simulator = Simulator(Options(frozenset(api_keys), latency))
     app = Starlette(
         routes=[*messages_routes(simulator), *openai_routes(simulator), *control_routes(simulator)],
-        exception_handlers={HTTPException: _not_found},
+        exception_handlers={HTTPException: _not_found, ClientDisconnect: _gone},
     )
     app.state.simulator = simulator
     return app
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Whoever asked has died meanwhile: nobody reads this, and it is nothing to log."""
+    return Response(status_code=400)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
