@@ -242,8 +242,7 @@ async def build_app(
     """Everything wired to real servers, on the running event loop; closed at the end, leases renewed in between.
 
     `instance` names this process on the leases it takes: no two living processes may share it. `alone`: it was started
-    for one job. Raises SettingsRefused
-    when an address or every model's key is missing.
+    for one job. Raises SettingsRefused when an address or every model's key is missing.
     """
     clock = SystemClock()
     async with AsyncExitStack() as stack:
@@ -265,8 +264,8 @@ async def build_app(
         replies = replies_for(settings, clock, queues, gate, memory, catalogue, shop, breaker, habits)
         learning, summing = chores_for(settings, clock, queues, embedder, breaker, gate)
         if Queue.BACKGROUND in queues:
-            redis_url = redis_address(settings)
-            await stack.enter_async_context(embedding_anew(database, redis_url, clock, instance, embedder))
+            anew = embedding_anew(database, redis_address(settings), clock, instance, embedder)
+            await stack.enter_async_context(anew)
         recordings = await stack.enter_async_context(open_recordings(settings, clock, database, queues))
         links = await stack.enter_async_context(open_links(settings, database, queues))
         expiry = await stack.enter_async_context(open_expiry(settings, queues))
