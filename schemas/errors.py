@@ -178,6 +178,8 @@ _NEXT = {
     "ai": "take it over first",
     "pending": "somebody else must confirm it, with a key of their own",
     "open": "nothing is left to be done",
+    "retried": "see what came of it",
+    "purged": "nothing of it is left",
 }
 """What whoever came too late can do, by the state that was found."""
 
@@ -185,13 +187,23 @@ _TOLD = {"human": "with a person", "ai": "with the AI", "pending": "waiting for 
 
 
 class TooLate(Conflict):
-    """A steering call found another state than it needs. `by` is who moved it there, `at` when, as far as known."""
+    """A steering call found another state than it needs. `by` is who moved it there, `at` when, as far as known;
+    `to_do` what can be done now, where more decides than the state."""
 
-    def __init__(self, state: str, by: str | None = None, at: datetime | None = None, **facts: object) -> None:
+    def __init__(
+        self,
+        state: str,
+        by: str | None = None,
+        at: datetime | None = None,
+        to_do: str | None = None,
+        **facts: object,
+    ) -> None:
         moved = " ".join(filter(None, [f"by {by}" if by else "", f"at {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""]))
         because = f" ({facts['reason']})" if "reason" in facts else ""
         found = f"it is {_TOLD.get(state, state)}{f', moved there {moved}' if moved else ''}{because}"
-        to_do = f"see {facts['newer_job']}" if "newer_job" in facts else _NEXT.get(state, "look at it again")
+        if "newer_job" in facts:
+            to_do = f"see {facts['newer_job']}"
+        to_do = to_do or _NEXT.get(state, "look at it again")
         super().__init__(f"too late: {found}; {to_do}", state=state, by=by, at=at, **facts)
         self.state = state
         self.by = by

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from schemas.claims import JobState
+from schemas.claims import JobState, NoJob
 from schemas.errors import Code
 from schemas.http import Body
 
@@ -70,6 +70,26 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class AgainFacts:
+    """What decides whether a job may be tried again. `closed`: why the AI may not answer here now; `went_on`: the
+    contact or a person wrote since."""
+
+    state: JobState
+    code: str | None = None
+    reason: str | None = None
+    replies: bool = True
+    bought: bool = False
+    on_the_list: bool = False
+    has_left: bool = False
+    newer_job: str | None = None
+    erased: bool = False
+    closed: NoJob | None = None
+    went_on: bool = False
+    paused: bool = False
+    refunded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class JobFacts:
     """`moved_*` is the newest event that moved it: who brought it where it waits, when, why. What was edited or dropped
     meanwhile is no move."""
@@ -93,6 +113,8 @@ class JobFacts:
     """Of the strategy: those that matched in its run, and what became of them."""
     plan: str | None = None
     """From last time, as its newest run read it."""
+    again: AgainFacts | None = None
+    """Of one that has ended."""
 
 
 @dataclass(frozen=True, slots=True)

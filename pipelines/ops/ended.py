@@ -1,5 +1,8 @@
 """A job that has ended: how, by whom, and what can be done about it."""
 
+import re
+
+from pipelines.ops import again
 from schemas.claims import JobState
 from schemas.errors import CODES, Code
 from schemas.ops import Cause, DeliveryFacts, Explanation, Facts, JobFacts
@@ -15,6 +18,7 @@ SILENT = {
 }
 _AGAIN = "then `replique jobs retry {job}`"
 _READ = "read what it did (`replique jobs show {job}`)"
+_RETRY = re.compile(r"[,;] (then|or) `replique jobs retry.*$")
 _DONE = "nothing: it is as it should be"
 _TO_DO = {
     Code.MODELS_FAILED: f"check keys, spend and the provider's state (`replique doctor`), {_AGAIN}",
@@ -46,7 +50,7 @@ def explain(job: JobFacts, facts: Facts) -> Explanation:
             sentence = f"{job.id} was overtaken: the contact wrote again, and a newer job answers all of it"
             return Explanation(Cause.SUPERSEDED, sentence, "ask for the conversation", since=since, who="contact")
     sentence = f"{job.id} was cancelled by {job.moved_by} ({job.reason or job.moved_why})"
-    to_do = f"nothing, or `replique jobs retry {job.id}`"
+    to_do = _instead(job) or f"nothing, or `replique jobs retry {job.id}`"
     return Explanation(Cause.CANCELLED, sentence, to_do, since=since, who=job.moved_by)
 
 
@@ -54,7 +58,7 @@ def _silent(job: JobFacts) -> Explanation:
     reason = job.reason or "unknown"
     sentence = f"no reply, on purpose: {SILENT.get(reason, reason)}"
     particulars = {"reason": reason, **({"detail": job.note} if job.note else {})}
-    to_do = f"nothing; if it should be answered after all, `replique jobs retry {job.id}`"
+    to_do = _instead(job) or f"nothing; if it should be answered after all, `replique jobs retry {job.id}`"
     return Explanation(
         Cause.SILENT, sentence, to_do, since=job.ended_at, who=job.moved_by, code=job.code, facts=particulars
     )
@@ -68,7 +72,7 @@ def _failed(job: JobFacts, facts: Facts) -> Explanation:
     sentence = f"{job.id} failed with {code}: {meaning}"
     told = {} if job.detail is None else {"detail": job.detail}
     particulars = {"reason": job.reason, **told, **attempts_of(facts.delivery if code is Code.DELIVERY else None)}
-    to_do = _TO_DO.get(code, _READ) if code is not None else _READ
+    to_do = _possible(_TO_DO.get(code, _READ) if code is not None else _READ, job)
     return Explanation(
         Cause.FAILED,
         sentence,
@@ -80,11 +84,25 @@ def _failed(job: JobFacts, facts: Facts) -> Explanation:
     )
 
 
+def _instead(job: JobFacts) -> str | None:
+    return None if job.again is None else again.instead(job.again)
+
+
+def _possible(to_do: str, job: JobFacts) -> str:
+    """Without a retry that would be refused; what is to be done instead in its place."""
+    refused = _instead(job)
+    if refused is None or _RETRY.search(to_do) is None:
+        return to_do
+    return f"{_RETRY.sub('', to_do)}; {refused}"
+
+
 def webhook_disabled(job: JobFacts, facts: Facts) -> Explanation:
     return Explanation(
         Cause.WEBHOOK_DISABLED,
         "the receiver of the organisation's webhook answered 410 and so disabled it: nothing can be delivered",
-        f"apply the Organization with a webhook that works, then `replique jobs retry {job.id}`",
+        _possible("apply the Organization with a webhook that works, then `replique jobs retry {job}`", job).format(
+            job=job.id
+        ),
         since=facts.webhook_disabled_at,
         who="receiver",
         code=job.code,

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ async def test_a_reply_that_was_given_up_is_delivered_by_its_letter(database_url
     assert (shown["job"], shown["code"], shown["error"], shown["attempts"]) == ("job_1", "AR-560", NEVER.sentence, 1)
     assert (again["state"], after) == ("retried", ([], ["dead_1 delivery retried"]))
     assert (first.webhook_id, jobs) == (second.webhook_id, ["sent 1"])
-    assert (scene.answers[-1], late["state"]) == (409, "retried")
+    assert (scene.answers[-1], late["state"], late["by"]) == (409, "retried", "ops-all")
+    assert f"moved there by ops-all at {datetime.fromisoformat(late['at']):%Y-%m-%d %H:%M:%S} UTC" in late["detail"]
     assert (told, audit, raised) == (["ops-all retry"], ["ops-all dead_letter.retried dead_1"], 1)
 
 
@@ -122,8 +124,24 @@ async def test_a_webhook_of_a_disabled_receiver_stays(database_url: str) -> None
         await given_up_webhook(scene)
         await scene.one("UPDATE organizations SET webhook_disabled_at = now()")
         late = await scene.call("POST", "dead-letters/dead_2/retry", key=key)
+        at = await scene.one("SELECT webhook_disabled_at FROM organizations")
 
     assert (scene.answers[-1], late["reason"]) == (409, "the webhook was disabled by its receiver")
+    assert (late["by"], datetime.fromisoformat(late["at"])) == ("receiver", at)
+    assert late["detail"].endswith("; apply the Organization with a webhook that works; then retry it")
+
+
+async def test_whoever_retried_the_job_settled_its_letter(database_url: str) -> None:
+    async with a_desk(database_url) as (scene, key):
+        await scene.reply("un")
+        await scene.storage.settle(await scene.leave(), NEVER)
+        await scene.steer("retry")
+        late = await scene.call("POST", "dead-letters/dead_1/retry", key=key)
+        purged = await scene.call("DELETE", "dead-letters/dead_1", key=key)
+        at = await scene.one("SELECT at FROM job_events WHERE why = 'retry'")
+
+    assert [(each["status"], each["by"]) for each in (late, purged)] == [(409, "operator-acme")] * 2
+    assert datetime.fromisoformat(late["at"]) == at
 
 
 async def keep(gateway: Gateway, message: Any = HINT, whole: bool = True) -> None:

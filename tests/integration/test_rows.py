@@ -36,6 +36,7 @@ NOTICE = {"disclosure": {"notice": True}}
 PART = "Les mots. " * 409 + "Fini."
 """As much as the webhook takes at once: a sentence more would be too much."""
 LONG = f"{PART} {PART} {PART}"
+LEAVE_IT = "leave it: it says to the contact what has happened"
 NO = Refused("503", final=False)
 NEVER = Refused("400", final=True)
 HANGS = Unknown("timed out")
@@ -623,11 +624,18 @@ async def _(scene: Scene) -> Any:
     return *refusal(late), await scene.jobs()
 
 
-@row("20 otherwise: a closing notice", (409, "sending"))
+@row("20 otherwise: a closing notice", ((409, "sending"), "a closing notice is not stopped", LEAVE_IT, True))
 async def _(scene: Scene) -> Any:
     await scene.say(text="STOP")
     late = await scene.steer("cancel")
-    return late["status"], late["state"]
+    return refusal(late), late["reason"], late["detail"].partition("; ")[2], "paid" not in late["detail"]
+
+
+@row("edit otherwise: a closing notice", [((409, "held"), "a closing notice is delivered as it is", LEAVE_IT)] * 2)
+async def _(scene: Scene) -> Any:
+    await scene.say(text="STOP")
+    found = [await scene.edit(1, text="UN"), await scene.drop(1)]
+    return [(refusal(late), late["reason"], late["detail"].partition("; ")[2]) for late in found]
 
 
 @row("20 otherwise: the last bubble is out", (409, "sending", ["sent 1"]))
@@ -825,6 +833,28 @@ async def _(scene: Scene) -> Any:
     await scene.send(HANGS)
     await scene.steer("cancel")
     return [*found, await late(scene, "retry")]
+
+
+HAS_LEFT = (
+    "a bubble has left, it is not thought again: answer by hand, or leave it: the contact's next message is answered"
+)
+ERASED = "nothing: the contact was erased"
+
+
+@row("24 otherwise: what is advised is not refused", [HAS_LEFT, HAS_LEFT, HAS_LEFT, HAS_LEFT, ERASED, ERASED])
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    await scene.send()
+    await scene.steer("cancel")
+    found = [await scene.steer(verb) for verb in ("retry", "approve", "cancel")]
+    found.append(await scene.steer("regenerate", {}))
+    advice = [answer["detail"].partition("; ")[2] for answer in found]
+    advice.append((await scene.call("GET", "explain/job_1"))["next"])
+    assert advice.pop() == HAS_LEFT
+    await scene.say()
+    await scene.call("DELETE", "contacts/fan-7")
+    advice.append((await scene.steer("retry", job=2))["detail"].partition("; ")[2])
+    return [*advice, (await scene.call("GET", "explain/job_2"))["next"]]
 
 
 @row("24 otherwise: a person handles it", (409, "human"))
@@ -1309,6 +1339,61 @@ async def _(scene: Scene) -> Any:
 async def _(scene: Scene) -> Any:
     await scene.reply("un")
     return refusal(await scene.edit(1, text="rien"))
+
+
+TOLD = {"leaving": "worker", "sent": "worker", "dropped": "operator-acme", "recalled": "operator-acme"}
+
+
+@row("edit otherwise: a bubble has its own story, not its job's", TOLD, **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux", "trois", "quatre")
+    await scene.drop(4)
+    posting = await scene.leave()
+    await scene.steer("hold")
+    found = [await scene.edit(1, text="UN")]
+    await scene.storage.settle(posting, Accepted())
+    await scene.drop(3)
+    found.append(await scene.edit(1, text="UN"))
+    found.append(await scene.edit(4, text="QUATRE"))
+    await scene.steer("cancel")
+    found.append(await scene.edit(2, text="DEUX"))
+    left, sent, dropped, recalled = found
+    times = [datetime.fromisoformat(answer["at"]) for answer in (dropped, left, sent, recalled)]
+    assert times == sorted(times)
+    assert times[1] == await scene.one("SELECT left_at FROM candidates WHERE id = 1")
+    return {answer["state"]: answer["by"] for answer in found}
+
+
+WHOSE = [("recalled", "contact"), ("failed", "worker")]
+
+
+@row("edit otherwise: whoever recalled it, and who dismissed it did not fail it", WHOSE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.say()
+    recalled = await scene.edit(1, text="UN")
+    await scene.decide(a_reply("deux"))
+    await scene.send(NEVER)
+    await scene.call("POST", "attention/job_2/dismiss", {"reason": "seen"})
+    failed = await scene.edit(2, text="DEUX")
+    return [(answer["state"], answer["by"]) for answer in (recalled, failed)]
+
+
+@row("drop otherwise: the notice that went with the last bubble", ("dropped", "operator-acme"), **NOTICE)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un")
+    await scene.drop(2)
+    late = await scene.drop(1)
+    return late["state"], late["by"]
+
+
+@row("20 otherwise: it sends since a worker began, whatever was edited since", ("sending", "worker"), **PACED)
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux", "trois")
+    await scene.send()
+    await scene.edit(3, text="TROIS")
+    late = await scene.steer("regenerate", {})
+    return late["state"], late["by"]
 
 
 @row("edit otherwise: the job has ended", (409, "recalled"))

@@ -51,6 +51,6 @@ async def dismiss(tx: Transaction, org: OrgId | None, job_id: JobId, reason: str
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
     if not await tx.run(_DISMISS, job=job.id):
-        raise await too_late(tx, job, reason="it is not on the attention list")
+        raise await too_late(tx, job, steered=True, reason="it is not on the attention list")
     await tell(tx, conversation, job, "dismissed", who, reason=reason)
     await note_job(tx, conversation.org, who, "attention.dismissed", job.id, reason=reason)

@@ -12,12 +12,12 @@ from pipelines.selling import exact, listed, unasked, unsellable
 from schemas.channels import Channel
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import BubbleKind
-from schemas.errors import Code, Conflict, Invalid, NotFound
+from schemas.errors import Code, Invalid, NotFound
 from schemas.http import CandidatePatch, PriceIn
 from schemas.ids import CandidateId, JobId, OrgId, reference
 from schemas.jobs import DelayedSend
 from schemas.money import Price
-from workers.adapters.postgres import endings
+from workers.adapters.postgres import bubble_moves, endings
 from workers.adapters.postgres.audit import note
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
 from workers.adapters.postgres.jobs import Job, read_or_refuse, send_away, successor, tell, too_late
@@ -26,6 +26,10 @@ from workers.adapters.postgres.shop import wares_for
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 _NO_LIE = "a bubble of the AI may not say that a human writes it; take the conversation over"
+_OWED_NEXT = {
+    True: "let it leave, or cancel what has not left",
+    False: "leave it: it says to the contact what has happened",
+}
 _WAITING = (CandidateState.HELD, CandidateState.PREPARING)
 _LEFT = (CandidateState.LEAVING, CandidateState.SENT)
 
@@ -141,7 +145,8 @@ async def drop(tx: Transaction, org: OrgId | None, candidate: CandidateId, who: 
     over = all(bubble.kind is BubbleKind.NOTICE for bubble in rest)
     gone = [candidate, *(bubble.id for bubble in rest if over)]
     await tx.run(_DROP, bubbles=gone)
-    await _kept(tx, reply, "dropped", who)
+    more = {"with_it": gone[1:]} if gone[1:] else {}
+    await _kept(tx, reply, "dropped", who, **more)
     if over and reply.job.state.live:
         await _end(tx, reply, who)
         return
@@ -174,21 +179,24 @@ async def _changeable(tx: Transaction, about: Row, candidate: CandidateId) -> _R
     own = next(row for row in bubbles if row.id == candidate)
     # True replies lie ready beside a question of identity: a person may put them in their own words.
     ready = job.state is JobState.FAILED and about.code == Code.IDENTITY_QUESTION
-    if own.state not in _WAITING or not (ready or job.state in (JobState.HELD, JobState.SENDING)):
-        raise await too_late(tx, job, state=own.state if own.state not in _WAITING else None)
-    if own.kind == BubbleKind.NOTICE:
-        raise await too_late(tx, job, state=own.state, reason="a notice can be neither edited nor dropped")
+    if own.state not in _WAITING:
+        raise await bubble_moves.too_late(tx, candidate, own.state)
+    if not (ready or job.state in (JobState.HELD, JobState.SENDING)):
+        raise await too_late(tx, job)
     if not job.replies:
-        raise Conflict("what was paid for is delivered as it is", state=own.state)
+        owed = "what was paid for is delivered as it is" if job.bought else "a closing notice is delivered as it is"
+        raise await bubble_moves.too_late(tx, candidate, own.state, to_do=_OWED_NEXT[job.bought], reason=owed)
+    if own.kind == BubbleKind.NOTICE:
+        raise await bubble_moves.too_late(tx, candidate, own.state, reason="a notice can be neither edited nor dropped")
     return _Reply(conversation, job, bubbles, own)
 
 
 async def _must_be_current(tx: Transaction, reply: _Reply, version: int | None) -> None:
     own = reply.own
     if own.left_at is not None:
-        raise await too_late(tx, reply.job, state=own.state, reason="an attempt to deliver it was made")
+        raise await bubble_moves.too_late(tx, own.id, own.state, reason="an attempt to deliver it was made")
     if version is not None and version != own.version:
-        raise await too_late(tx, reply.job, state=own.state, reason="edited meanwhile", version=own.version)
+        raise await bubble_moves.too_late(tx, own.id, own.state, reason=bubble_moves.EDITED, version=own.version)
 
 
 def _refuse_a_lie(reply: _Reply, candidate: CandidateId, text: str | None, places: Mapping[CandidateId, int]) -> None:

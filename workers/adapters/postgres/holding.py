@@ -53,9 +53,9 @@ async def hold(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -> N
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
     if job.state not in (JobState.HELD, JobState.SENDING) or job.on_hold:
-        raise await too_late(tx, job, on_hold=job.on_hold)
+        raise await too_late(tx, job, steered=True, on_hold=job.on_hold)
     if not (await tx.the(_STANDING, job=job.id, conversation=conversation.id)).unsent:
-        raise await too_late(tx, job, on_hold=False)
+        raise await too_late(tx, job, steered=True, on_hold=False)
     await tx.the(
         _HOLD,
         org=conversation.org,
@@ -76,7 +76,7 @@ async def release(tx: Transaction, org: OrgId | None, job_id: JobId, who: str) -
     conversation = await lock_of_job(tx, org, job_id)
     job = await read_or_refuse(tx, conversation, job_id)
     if not job.state.live or not job.on_hold:
-        raise await too_late(tx, job, on_hold=job.on_hold)
+        raise await too_late(tx, job, steered=True, on_hold=job.on_hold)
     bubble_out = (await tx.the(_STANDING, job=job.id, conversation=conversation.id)).bubble_out
     spec = conversation.persona.spec
     row = await tx.one(

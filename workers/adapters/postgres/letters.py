@@ -27,7 +27,7 @@ DO UPDATE SET attempts = dead_letters.attempts + 1, last_seen = clock_timestamp(
 
 _LETTER = sql("""
 SELECT l.state, l.source, l.org_id, l.job_id, l.delivery_id, l.code, l.payload, d.conversation_id,
-       d.id IS NOT NULL AND d.candidate_id IS NULL AS tells, o.webhook_disabled_at IS NOT NULL AS disabled
+       d.id IS NOT NULL AND d.candidate_id IS NULL AS tells, o.webhook_disabled_at, l.last_seen
 FROM dead_letters l LEFT JOIN deliveries d ON d.id = l.delivery_id LEFT JOIN organizations o ON o.id = l.org_id
 WHERE l.id = :letter AND (CAST(:org AS bigint) IS NULL OR l.org_id = :org)
 """)
@@ -40,6 +40,16 @@ WHERE id = :delivery AND state = 'failed' AND candidate_id IS NULL
 """)
 
 _RETRIED = sql("UPDATE dead_letters SET state = 'retried' WHERE id = :letter AND state = 'open'")
+
+_SETTLED = sql("""
+SELECT who, at FROM (
+  SELECT who, at, 0 AS rank FROM audit_log WHERE subject = :subject AND starts_with(action, 'dead_letter.')
+    AND org_id IS NOT DISTINCT FROM CAST(:org AS bigint)
+  UNION ALL
+  SELECT who, at, 1 FROM job_events
+  WHERE job_id = CAST(:job AS bigint) AND why IN ('retry', 'regenerate') AND at >= :since
+) AS told ORDER BY rank, at LIMIT 1
+""")
 
 _PURGE = sql("""
 UPDATE dead_letters SET state = 'purged', payload = '{}'
@@ -72,7 +82,7 @@ async def retry(tx: Transaction, org: OrgId | None, letter: DeadLetterId, who: s
     if row.tells:
         await _tell_again(tx, row)
     elif row.job_id is None:
-        raise TooLate("open", reason="nothing is left to try again")
+        raise _still_open(row, "nothing is left to try again")
     else:
         await retries.retry(tx, OrgId(row.org_id), JobId(row.job_id), who)
     await tx.run(_RETRIED, letter=letter)
@@ -84,7 +94,7 @@ async def requeued(tx: Transaction, org: OrgId | None, letter: DeadLetterId, who
     """Raises NotFound, TooLate: somebody else was faster, and it is on its queue twice, which does no harm."""
     row = await _open(tx, org, letter)
     if not await tx.run(_RETRIED, letter=letter):
-        raise TooLate("retried")
+        raise await _settled(tx, letter, row, "retried")
     await _note(tx, row.org_id, who, "dead_letter.retried", letter, code=row.code, source=row.source)
 
 
@@ -111,13 +121,25 @@ async def _open(tx: Transaction, org: OrgId | None, letter: DeadLetterId) -> Row
     if row is None:
         raise NotFound("no such dead letter")
     if row.state != "open":
-        raise TooLate(row.state)
+        raise await _settled(tx, letter, row, row.state)
     return row
+
+
+async def _settled(tx: Transaction, letter: DeadLetterId, row: Row, state: str) -> TooLate:
+    """By whom and when: as the audit log has it, or by whoever retried its job."""
+    subject = reference("dead", letter)
+    found = await tx.one(_SETTLED, subject=subject, org=row.org_id, job=row.job_id, since=row.last_seen)
+    by, at = (None, None) if found is None else (found.who, found.at)
+    return TooLate(state, by=by, at=at)
+
+
+def _still_open(row: Row, reason: str) -> TooLate:
+    return TooLate("open", by="worker", at=row.last_seen, to_do="nothing, or purge it", reason=reason)
 
 
 def _message(row: Row) -> QueueMessage:
     if not row.payload.get("whole"):
-        raise TooLate("open", reason="only its outline was kept")
+        raise _still_open(row, "only its outline was kept")
     return QueueMessage(row.payload["queue"], row.payload["message"])
 
 
@@ -125,10 +147,16 @@ async def _tell_again(tx: Transaction, row: Row) -> None:
     """Under the same id and with the same body."""
     if row.conversation_id is not None:
         await lock(tx, ConversationId(row.conversation_id))
-    if row.disabled:
-        raise TooLate("open", reason="the webhook was disabled by its receiver")
+    if row.webhook_disabled_at is not None:
+        raise TooLate(
+            "open",
+            by="receiver",
+            at=row.webhook_disabled_at,
+            to_do="apply the Organization with a webhook that works; then retry it",
+            reason="the webhook was disabled by its receiver",
+        )
     if not await tx.run(_TELL_AGAIN, delivery=row.delivery_id):
-        raise TooLate("open", reason="its webhook is on its way already")
+        raise _still_open(row, "its webhook is on its way already")
 
 
 async def _note(tx: Transaction, org: int | None, who: str, action: str, letter: DeadLetterId, **more: Any) -> None:

@@ -13,19 +13,17 @@ from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_REPLY
 from workers.adapters.postgres.jobs import CANCELLED, EVENT, LETTERS_ANSWERED, Job, read_or_refuse, too_late
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_job
+from workers.adapters.postgres.retriable import HAS_LEFT
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 _ENDED = frozenset({JobState.FAILED, JobState.SILENT, JobState.CANCELLED})
 
-# A bubble has left once the receiver may have shown it; one that was clearly refused has not.
 _LOOK = sql(f"""
 SELECT {CONTACT_FLAGS}, (SELECT code FROM jobs WHERE id = :job) AS code,
        (SELECT reason FROM jobs WHERE id = :job) AS reason,
        (SELECT id FROM jobs WHERE conversation_id = :conversation AND kind <> 'delivery'
         ORDER BY id DESC LIMIT 1) AS newest,
-       EXISTS (SELECT 1 FROM candidates k WHERE k.job_id = :job AND (k.state IN ('leaving', 'sent')
-         OR k.state = 'failed' AND EXISTS (
-           SELECT 1 FROM deliveries d WHERE d.candidate_id = k.id AND d.ambiguous))) AS has_left
+       {HAS_LEFT.format(job=":job")} AS has_left
 FROM contacts ct WHERE ct.id = :contact
 """)
 

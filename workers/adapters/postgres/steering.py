@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from schemas.claims import CandidateState, JobState
 from schemas.conversation import Flag, HandledBy, Trigger
-from schemas.errors import Code, Conflict, NotFound, TooLate
+from schemas.errors import Code, NotFound, TooLate
 from schemas.ids import CandidateId, JobId, OrgId
 from schemas.jobs import DelayedSend
 from workers.adapters.postgres import attention, prepared, retries, silences_held
@@ -106,7 +106,8 @@ async def _cancel_purchase(tx: Transaction, conversation: Locked, job: Job, who:
     """Row 20 of what was paid for: as of any reply, it is too late when nothing could be stopped. A person is told that
     money was taken; what has not left counts as bought until it goes back, and `retry` delivers it after all."""
     if not job.bought:
-        raise Conflict("a closing notice says what has happened, and is not stopped", state=job.state.value)
+        to_do = "leave it: it says to the contact what has happened"
+        raise await too_late(tx, job, to_do=to_do, reason="a closing notice is not stopped")
     late = await too_late(tx, job)
     stopped = await send_away(tx, conversation, job, JobState.CANCELLED, CANCELLED, who)
     if not stopped:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from pipelines.ops.again import to_do
 from pipelines.ops.explain import explain
-from schemas.claims import JobState
+from schemas.claims import JobState, NoJob
 from schemas.errors import CODES, Code
-from schemas.ops import Around, Cause, DeliveryFacts, Facts, JobFacts, Line, MessageFacts, Subject
+from schemas.ops import AgainFacts, Around, Cause, DeliveryFacts, Facts, JobFacts, Line, MessageFacts, Subject
 
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
 SOON, AGO, LONG_AGO = NOW + timedelta(seconds=30), NOW - timedelta(seconds=1), NOW - timedelta(minutes=5)
@@ -204,3 +205,60 @@ def test_what_to_do_about_a_clock_depends_on_what_is_seen(around: Around, to_do:
     found = explain(the_facts(a_job("queued", a_line(due_at=LONG_AGO))), around)
 
     assert (found.cause, found.next, found.since) == (Cause.CLOCK_STALLED, to_do, LONG_AGO)
+
+
+LEFT = "a bubble has left, it is not thought again: answer by hand, or leave it: the contact's next message is answered"
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a bubble has left": ("cancelled", {"has_left": True}, LEFT),
+    "a bubble has left, and a person handles it": (
+        "cancelled",
+        {"has_left": True, "closed": NoJob.HUMAN_HANDLES},
+        LEFT,
+    ),
+    "erased": ("silent", {"erased": True}, "nothing: the contact was erased"),
+    "a newer job": ("silent", {"newer_job": "job_9"}, "see job_9"),
+    "taken over": ("cancelled", {"closed": NoJob.HUMAN_HANDLES}, "resume the conversation first; then retry it"),
+    "failed, a newer job": (
+        "failed",
+        {"newer_job": "job_9"},
+        "read what it did (`replique jobs show job_7`); see job_9",
+    ),
+    "the money went back": (
+        "cancelled",
+        {"replies": False, "bought": True, "refunded": True},
+        "nothing: the money went back",
+    ),
+    "a closing notice": ("cancelled", {"replies": False}, "nothing: it is not delivered again"),
+}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_no_retry_is_advised_where_it_would_be_refused(how: str) -> None:
+    state, changes, told = REFUSED[how]
+    code = Code.NO_CANDIDATE if state == "failed" else None
+    job = a_job(state, reason="cancelled", code=code, ended_at=AGO, again=AgainFacts(JobState(state), **changes))
+
+    assert explain(the_facts(job, subject=Subject.JOB), Around()).next == told
+
+
+@pytest.mark.parametrize("state", ["failed", "silent", "cancelled"])
+def test_a_retry_is_advised_where_it_would_do(state: str) -> None:
+    code = Code.NO_CANDIDATE if state == "failed" else None
+    job = a_job(state, reason="cancelled", code=code, ended_at=AGO, again=AgainFacts(JobState(state)))
+
+    assert "`replique jobs retry job_7`" in explain(the_facts(job, subject=Subject.JOB), Around()).next
+
+
+@pytest.mark.parametrize(
+    ("again", "told"),
+    [
+        (AgainFacts(JobState.FAILED, on_the_list=True), "retry it, or dismiss it"),
+        (AgainFacts(JobState.FAILED), "retry it"),
+        (AgainFacts(JobState.FAILED, newer_job="job_9", on_the_list=True), "see job_9, or dismiss it"),
+        (AgainFacts(JobState.CANCELLED), None),
+        (AgainFacts(JobState.SENT, has_left=True), None),
+        (AgainFacts(JobState.FAILED, code="AR-560", has_left=True), "retry it"),
+    ],
+)
+def test_what_whoever_comes_too_late_can_do(again: AgainFacts, told: str | None) -> None:
+    assert to_do(again) == told

@@ -11,6 +11,7 @@ from schemas.ids import OrgId, number_of, reference
 from schemas.ops import DeliveryFacts, Facts, JobFacts, Line, MessageFacts, Subject
 from schemas.resources import OrganizationLimits, PersonaSpec
 from workers.adapters.postgres.jobs import LIVE
+from workers.adapters.postgres.retriable import LOOK, facts_of
 from workers.adapters.postgres.views.snapshot import Snapshots
 from workers.adapters.postgres.views.trace import plan_read
 
@@ -83,6 +84,7 @@ _LAST_BUBBLE = text(
     "SELECT d.* FROM candidates k JOIN deliveries d ON d.candidate_id = k.id WHERE k.job_id = :job "
     "ORDER BY d.id DESC LIMIT 1"
 )
+_AGAIN = text(LOOK)
 _IN_LINE = text(
     "SELECT count(*) FILTER (WHERE org_id = :org) AS in_flight, "
     "count(*) FILTER (WHERE lease_until > clock_timestamp()) AS working FROM ("
@@ -198,6 +200,7 @@ async def _job_facts(connection: AsyncConnection, conversation: Any, job: Any) -
         ended_at=job.ended_at,
         rules=job.rules or (),
         plan=await plan_read(connection, job.id),
+        again=facts_of((await connection.execute(_AGAIN, {"job": job.id})).one()),
     )
 
 
