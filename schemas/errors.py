@@ -77,7 +77,9 @@ class Severity(StrEnum):
 CODES: dict[Code, CodeFacts] = {
     Code.BAD_REQUEST: CodeFacts("the request is not JSON, or not a JSON object"),
     Code.UNAUTHENTICATED: CodeFacts("no key, an unknown key or a revoked one"),
-    Code.FORBIDDEN: CodeFacts("the key's role may not do this"),
+    Code.FORBIDDEN: CodeFacts(
+        "the key's role may not do this; or a link or signature is not genuine", title="the key's role may not do this"
+    ),
     Code.GONE: CodeFacts("not found; for a job: conversation or contact is gone, it ends `silent`", title="not found"),
     Code.METHOD: CodeFacts("the route exists, this method does not"),
     Code.SLOW: CodeFacts("the request did not arrive in time"),
@@ -135,6 +137,8 @@ class AppError(Exception):
 
     code: ClassVar[Code]
     http_status: ClassVar[int]
+    title: ClassVar[str | None] = None
+    """Of the HTTP problem, where the code's own does not fit."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__(f"{self.code} {sentence}")
@@ -152,6 +156,12 @@ class Unauthenticated(AppError):
 
 class Forbidden(AppError):
     code, http_status = Code.FORBIDDEN, 403
+
+
+class NotSigned(Forbidden):
+    """No key was asked for: a link or a signature is not genuine."""
+
+    title = "the link or signature is not genuine"
 
 
 class NotFound(AppError):
@@ -188,7 +198,7 @@ _TOLD = {"human": "with a person", "ai": "with the AI", "pending": "waiting for 
 
 class TooLate(Conflict):
     """A steering call found another state than it needs. `by` is who moved it there, `at` when, as far as known;
-    `to_do` what can be done now, where more decides than the state."""
+    `to_do` what can be done now, where more decides than the state. `never`: nobody was faster, it cannot be done."""
 
     def __init__(
         self,
@@ -196,6 +206,7 @@ class TooLate(Conflict):
         by: str | None = None,
         at: datetime | None = None,
         to_do: str | None = None,
+        never: bool = False,
         **facts: object,
     ) -> None:
         moved = " ".join(filter(None, [f"by {by}" if by else "", f"at {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""]))
@@ -204,8 +215,9 @@ class TooLate(Conflict):
         if "newer_job" in facts:
             to_do = f"see {facts['newer_job']}"
         to_do = to_do or _NEXT.get(state, "look at it again")
-        super().__init__(f"too late: {found}; {to_do}", state=state, by=by, at=at, **facts)
+        super().__init__(f"{'' if never else 'too late: '}{found}; {to_do}", state=state, by=by, at=at, **facts)
         self.state = state
+        self.never = never
         self.by = by
         self.at = at
 

@@ -112,6 +112,38 @@ async def test_two_edits_of_one_bubble_do_not_overwrite_each_other(database_url:
     assert "d&#39;Anna" in second.text
 
 
+FORGED = {
+    "ordinal": ("-1", "Not accepted. Place: a whole number, counted from 0"),
+    "version": ("abc", "Not accepted. Version: not the one this page had shown; load the page again"),
+    "amount": ("dear", "Not accepted. Price: a price such as 12.50"),
+}
+
+
+async def test_a_forged_form_is_told_which_field_is_wrong(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        anna, job = await anna_and_a_held_reply(gateway, "salut")
+        found = {
+            field: await anna.post("/candidates/bub_2", {"job": job, "currency": "EUR", field: value}, **HTMX)
+            for field, (value, _) in FORGED.items()
+        }
+        large = await anna.post("/candidates/bub_2", {"job": job, "text": "x", "version": "2147483648"}, **HTMX)
+
+    assert {field: answer.status_code for field, answer in found.items()} == dict.fromkeys(FORGED, 422)
+    assert [field for field, answer in found.items() if FORGED[field][1] not in answer.text] == []
+    assert (large.status_code, FORGED["version"][1] in large.text) == (422, True)
+
+
+async def test_a_notice_is_never_edited_and_nobody_was_faster(database_url: str) -> None:
+    async with a_gateway(database_url) as gateway:
+        anna, job = await anna_and_a_held_reply(gateway, "salut")
+        await gateway.run("UPDATE candidates SET kind = 'notice' WHERE id = 2")
+        edit = await anna.post("/candidates/bub_2", {"job": job, "text": "x", "version": "0"}, **HTMX)
+
+    assert edit.status_code == 409
+    assert "It was refused: a notice can be neither edited nor dropped." in edit.text
+    assert "faster" not in edit.text
+
+
 async def test_a_dead_letter_is_run_again_once(database_url: str) -> None:
     async with a_gateway(database_url) as gateway:
         job = await held(gateway, "salut")

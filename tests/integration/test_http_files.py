@@ -62,6 +62,7 @@ async def test_other_links_open_nothing_and_say_why(
         answer = await gateway.call("GET", path, key=None)
 
     assert (answer.status_code, answer.json()["detail"]) == (status, detail)
+    assert "role" not in answer.json()["title"]
 
 
 async def test_no_folder_is_made_before_a_file_is_wanted(

@@ -1311,6 +1311,21 @@ async def _(scene: Scene) -> Any:
     return *refusal(late), late["by"], late["version"], await scene.one("SELECT text FROM candidates")
 
 
+@row("edit: the answer is of the edit, whatever happens behind it", (200, "held", None, ["0 text dropped un, mieux"]))
+async def _(scene: Scene) -> Any:
+    await scene.reply("un", "deux")
+    edit = scene.storage.edit_candidate
+
+    async def edit_and_somebody_drops(*args: Any) -> None:
+        await edit(*args)
+        await scene.storage.drop_candidate(None, args[1], "bob")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scene.storage, "edit_candidate", edit_and_somebody_drops)
+        shown = await scene.edit(1, text="un, mieux")
+    return scene.answers[-1], shown["state"], shown["reason"], (await scene.bubbles())[:1]
+
+
 @row("edit otherwise: it has left", [(409, "leaving"), (409, "leaving"), (409, "sent")])
 async def _(scene: Scene) -> Any:
     await scene.reply("un")

@@ -42,7 +42,8 @@ def problem(
 
 
 def of_app_error(error: AppError, request_id: str) -> Response:
-    return problem(error.code, error.http_status, error.sentence, request_id, error.facts)
+    facts = error.facts if error.title is None else {**error.facts, "title": error.title}
+    return problem(error.code, error.http_status, error.sentence, request_id, facts)
 
 
 def of_fault(request_id: str) -> Response:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 from pipelines.ports import Clock, Files
-from schemas.errors import AppError, Code, Forbidden
+from schemas.errors import AppError, Code, NotSigned
 from schemas.media import BadFileKey, FileMissing, FileStream, key_of
 from workers.adapters.files.links import LIFETIME, FileLinks
 
@@ -43,7 +43,7 @@ class SignedFiles:
             raise FileMissing("there is no such file") from None
         links = await self._signer()
         if not links.signed(key, expires, signature):
-            raise Forbidden("this link was not made here, or was changed")
+            raise NotSigned("this link was not made here, or was changed")
         if not links.verify(key, expires, signature, self._clock.now()):
             raise LinkExpired(f"this link was good for {LIFETIME.days} days, and they are over")
         return await self._files.stream(key)

@@ -5,7 +5,7 @@ import hmac
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlencode
 
-from schemas.errors import Forbidden, Unavailable
+from schemas.errors import NotSigned, Unavailable
 from schemas.ids import PaymentId, reference
 from schemas.payments import Link, LinkFailed, Order
 
@@ -33,7 +33,7 @@ class PracticePage:
     async def admit(self, payment: PaymentId, signature: str) -> None:
         """Raises Forbidden."""
         if not (signature.isascii() and hmac.compare_digest(await self._sign(payment), signature)):
-            raise Forbidden("this link was not made here, or was changed")
+            raise NotSigned("this link was not made here, or was changed")
 
     async def _sign(self, payment: PaymentId) -> str:
         key = hmac.digest((await self._secret()).encode(), PURPOSE, hashlib.sha256)

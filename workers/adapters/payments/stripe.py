@@ -10,7 +10,7 @@ import aiohttp
 import stripe
 
 from pipelines.selling import minor_units
-from schemas.errors import BadRequest, Forbidden
+from schemas.errors import BadRequest, NotSigned
 from schemas.ids import reference
 from schemas.payments import Link, LinkFailed, Order, PaymentState
 from schemas.settings import Settings
@@ -129,7 +129,7 @@ class StripeEvents:
             to, session = _TOLD.get(event["type"]), event["data"]["object"]
             paid, name = session.get("payment_status") in _SETTLED, str(session["id"])
         except stripe.SignatureVerificationError:
-            raise Forbidden("this was not signed by Stripe for this endpoint, or long ago") from None
+            raise NotSigned("this was not signed by Stripe for this endpoint, or long ago") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise BadRequest("this is no event of Stripe") from None
         # With a slow method of payment the session completes first; another event says when the money is there.

@@ -4,7 +4,8 @@ from pipelines.delivery import bodies
 from schemas.conversation import Flag
 from schemas.ids import JobId, OrgId
 from workers.adapters.postgres.audit import note_job
-from workers.adapters.postgres.jobs import Job, read_or_refuse, tell, too_late
+from workers.adapters.postgres.jobs import Job, read_or_refuse, tell
+from workers.adapters.postgres.late import too_late
 from workers.adapters.postgres.locks import Locked, lock_of_job
 from workers.adapters.postgres.transaction import Transaction, sql
 from workers.adapters.postgres.webhooks import insert_for

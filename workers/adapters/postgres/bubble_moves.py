@@ -46,13 +46,13 @@ WHERE k.id = :candidate
 
 
 async def too_late(
-    tx: Transaction, candidate: CandidateId, state: str, to_do: str | None = None, **more: object
+    tx: Transaction, candidate: CandidateId, state: str, to_do: str | None = None, never: bool = False, **more: object
 ) -> TooLate:
     """What a call that found this bubble in the wrong state answers. `more` are further facts."""
     story = await tx.the(_STORY, candidate=candidate)
     edited = more.get("reason") == EDITED
     by, at = (story.edited_by, story.edited_at) if edited else _moved(CandidateState(state), story)
-    return TooLate(state, by=by, at=at, to_do=to_do, **more)
+    return TooLate(state, by=by, at=at, to_do=to_do, never=never, **more)
 
 
 def _moved(state: CandidateState, story: Row) -> tuple[str | None, datetime | None]:

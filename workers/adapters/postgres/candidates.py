@@ -20,7 +20,8 @@ from schemas.money import Price
 from workers.adapters.postgres import bubble_moves, endings
 from workers.adapters.postgres.audit import note
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import Job, read_or_refuse, send_away, successor, tell, too_late
+from workers.adapters.postgres.jobs import Job, read_or_refuse, send_away, successor, tell
+from workers.adapters.postgres.late import too_late
 from workers.adapters.postgres.locks import Locked, lock_of_job
 from workers.adapters.postgres.shop import wares_for
 from workers.adapters.postgres.transaction import Row, Transaction, sql
@@ -185,9 +186,11 @@ async def _changeable(tx: Transaction, about: Row, candidate: CandidateId) -> _R
         raise await too_late(tx, job)
     if not job.replies:
         owed = "what was paid for is delivered as it is" if job.bought else "a closing notice is delivered as it is"
-        raise await bubble_moves.too_late(tx, candidate, own.state, to_do=_OWED_NEXT[job.bought], reason=owed)
+        raise await bubble_moves.too_late(tx, candidate, own.state, _OWED_NEXT[job.bought], never=True, reason=owed)
     if own.kind == BubbleKind.NOTICE:
-        raise await bubble_moves.too_late(tx, candidate, own.state, reason="a notice can be neither edited nor dropped")
+        raise await bubble_moves.too_late(
+            tx, candidate, own.state, never=True, reason="a notice can be neither edited nor dropped"
+        )
     return _Reply(conversation, job, bubbles, own)
 
 

@@ -8,7 +8,8 @@ from schemas.strategy import NO_STRATEGY
 from workers.adapters.postgres import silences_held
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import AT_REST, EVENT, NO_COMPLAINT, read_or_refuse, too_late
+from workers.adapters.postgres.jobs import AT_REST, EVENT, NO_COMPLAINT, read_or_refuse
+from workers.adapters.postgres.late import too_late
 from workers.adapters.postgres.locks import lock_of_job
 from workers.adapters.postgres.transaction import Transaction, sql
 

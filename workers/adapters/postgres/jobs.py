@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.ops import again
 from schemas.claims import JobState
 from schemas.conversation import Flag, Trigger
-from schemas.errors import Code, NotFound, TooLate
+from schemas.errors import Code, NotFound
 from schemas.ids import JobId
 from schemas.jobs import AutoReply
 from workers.adapters.postgres.dispatch_now import DISPATCHED_REPLY
 from workers.adapters.postgres.locks import Locked
-from workers.adapters.postgres.retriable import LOOK, facts_of
 from workers.adapters.postgres.transaction import Row, Transaction, sql
 
 LIVE = "('queued', 'running', 'held', 'sending')"
@@ -153,19 +151,9 @@ WITH ended AS (
 SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM recalled) AS recalled
 """)
 
-_ENDED = sql(LOOK)
-
 _TELL = sql(f"""
 WITH same AS (SELECT id FROM jobs WHERE id = :job), told AS ({EVENT.format(of="same", frm=":state", to=":state")})
 SELECT id FROM same
-""")
-
-# What became of one bubble moves that one, not its job.
-_LAST_EVENT = sql("""
-SELECT who, at FROM job_events
-WHERE job_id = :job AND (from_state IS DISTINCT FROM to_state
-                         OR :steered AND why NOT IN ('edited', 'dropped', 'notice_due', 'accepted'))
-ORDER BY id DESC LIMIT 1
 """)
 
 
@@ -267,28 +255,6 @@ async def successor(tx: Transaction, conversation: Locked, covered: int) -> JobI
     if conversation.inbound_seq <= covered or conversation.handled_by != "ai":
         return None
     return await make(tx, conversation, why="the rest, after a reply that stood", waiting=True)
-
-
-async def too_late(
-    tx: Transaction, job: Job, steered: bool = False, to_do: str | None = None, **more: object
-) -> TooLate:
-    """What a call that found `job` in the wrong state answers: who moved it there, and when. A bubble has its own:
-    `bubble_moves`.
-
-    `steered`: the call is about what changes within a state (on hold, on the attention list), so that counts as well;
-    `to_do`: where more decides than the job's state; `more` are further facts.
-    """
-    event = await tx.one(_LAST_EVENT, job=job.id, steered=steered)
-    by, at = (event.who, event.at) if event else (None, None)
-    if to_do is None and not job.state.live:
-        to_do = await _to_do(tx, job)
-    return TooLate(job.state.value, by=by, at=at, to_do=to_do, **more)
-
-
-async def _to_do(tx: Transaction, job: Job) -> str | None:
-    """What is advised is not refused: it follows from the same facts."""
-    row = await tx.one(_ENDED, job=job.id)
-    return None if row is None else again.to_do(facts_of(row))
 
 
 async def tell(tx: Transaction, conversation: Locked, job: Job, why: str, who: str, **more: Any) -> None:

@@ -9,7 +9,8 @@ from schemas.conversation import Flag
 from schemas.ids import DeliveryId
 from schemas.jobs import DelayedSend, Deliver
 from workers.adapters.postgres.dispatch_now import DISPATCHED_SEND
-from workers.adapters.postgres.jobs import EVENT, LETTERS_ANSWERED, NO_COMPLAINT, Job, too_late
+from workers.adapters.postgres.jobs import EVENT, LETTERS_ANSWERED, NO_COMPLAINT, Job
+from workers.adapters.postgres.late import too_late
 from workers.adapters.postgres.locks import Locked
 from workers.adapters.postgres.transaction import Transaction, sql
 

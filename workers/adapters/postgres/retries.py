@@ -11,7 +11,8 @@ from schemas.jobs import AutoReply
 from workers.adapters.postgres import redelivery
 from workers.adapters.postgres.audit import note_job
 from workers.adapters.postgres.dispatch_now import DISPATCHED_REPLY
-from workers.adapters.postgres.jobs import CANCELLED, EVENT, LETTERS_ANSWERED, Job, read_or_refuse, too_late
+from workers.adapters.postgres.jobs import CANCELLED, EVENT, LETTERS_ANSWERED, Job, read_or_refuse
+from workers.adapters.postgres.late import too_late
 from workers.adapters.postgres.locks import CONTACT_FLAGS, Locked, lock_of_job
 from workers.adapters.postgres.retriable import HAS_LEFT
 from workers.adapters.postgres.transaction import Row, Transaction, sql

@@ -21,8 +21,8 @@ from workers.adapters.postgres.jobs import (
     read_or_refuse,
     send_away,
     successor,
-    too_late,
 )
+from workers.adapters.postgres.late import too_late
 from workers.adapters.postgres.locks import Locked, lock_by_name, lock_of_job
 from workers.adapters.postgres.transaction import Transaction, sql
 
@@ -107,7 +107,7 @@ async def _cancel_purchase(tx: Transaction, conversation: Locked, job: Job, who:
     money was taken; what has not left counts as bought until it goes back, and `retry` delivers it after all."""
     if not job.bought:
         to_do = "leave it: it says to the contact what has happened"
-        raise await too_late(tx, job, to_do=to_do, reason="a closing notice is not stopped")
+        raise await too_late(tx, job, to_do=to_do, never=True, reason="a closing notice is not stopped")
     late = await too_late(tx, job)
     stopped = await send_away(tx, conversation, job, JobState.CANCELLED, CANCELLED, who)
     if not stopped:

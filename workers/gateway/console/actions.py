@@ -106,15 +106,24 @@ def _patch(visit: Visit) -> CandidatePatch:
     try:
         currency = form.get("currency", "")
         price = PriceIn(amount=form["amount"].strip(), currency=currency) if "amount" in form else None
-        return CandidatePatch(
-            text=form.get("text"),
-            price=price,
-            ordinal=int(form["ordinal"]) if "ordinal" in form else None,
-            version=int(form["version"]) if "version" in form else None,
-        )
-    except (ValidationError, ValueError):
-        field = visit.words("field.price")
-        raise Invalid("", [{"field": field, "message": visit.words("error.price")}]) from None
+    except ValidationError:
+        raise _not_accepted(visit, "price") from None
+    ordinal, version = _number(visit, "ordinal"), _number(visit, "version")
+    try:
+        return CandidatePatch(text=form.get("text"), price=price, ordinal=ordinal, version=version)
+    except ValidationError as error:
+        raise _not_accepted(visit, str(error.errors()[0]["loc"][0])) from None
+
+
+def _number(visit: Visit, field: str) -> int | None:
+    try:
+        return int(visit.form[field]) if field in visit.form else None
+    except ValueError:
+        raise _not_accepted(visit, field) from None
+
+
+def _not_accepted(visit: Visit, field: str) -> Invalid:
+    return Invalid("", [{"field": visit.words(f"field.{field}"), "message": visit.words(f"error.{field}")}])
 
 
 async def _row(visit: Visit, job: JobId, status: int, told: str | None, done: str) -> Response:

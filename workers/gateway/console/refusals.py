@@ -31,6 +31,8 @@ def sentence(error: AppError, words: Words, timezone: str) -> str:
 
 
 def _late(error: TooLate, words: Words, clock: Clock) -> str:
+    if error.never:
+        return words("error.other", sentence=words.said(str(error.facts.get("reason", error.sentence))))
     state = words.or_token("state", error.state)
     if error.by is None:
         told = words("late.found", state=state)

@@ -4,6 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from schemas.access import Role
+from schemas.claims import CandidateState
 from schemas.http import CandidateOut, CandidatePatch
 from schemas.ids import CandidateId
 from workers.gateway.auth import allows
@@ -20,7 +21,9 @@ async def edit_candidate(parts: The, caller: By, id: str, patch: CandidatePatch)
     for the channel becomes further bubbles behind this one. 409 when it has left, when somebody edited it since
     `version`, or when it is a notice."""
     await parts.transitions.edit_candidate(caller.org, _bubble(id), patch, caller.who)
-    return answer(await as_made(parts.jobs.bubble(caller.org, _bubble(id))))
+    found = await as_made(parts.jobs.bubble(caller.org, _bubble(id)))
+    # Read after the commit, it may have been dropped or sent since: the answer is of the edit, which left it held.
+    return answer(found.model_copy(update={"state": CandidateState.HELD, "reason": None}))
 
 
 @router.delete("/{id}", response_model=CandidateOut, responses=refusals(404, 409))
