@@ -209,7 +209,7 @@ def test_a_job_is_shown_on_one_page(shell: Shell, gateway: FakeGateway) -> None:
     gateway.answers["GET /v1/jobs/job_7"] = (200, job)
     assert shell("jobs", "show", "job_7") == (0, (
         "job_7  sent\n"
-        "conversation maya-leo, message, engine v2, 1 attempts\n"
+        "conversation maya-leo, message, engine v2, 1 attempt\n"
         "call 1: m, tools; 400 tokens in (75 % cached), 20 out, $0.001000, 350 ms\n"
         '  send_message {"text": "coucou toi"}\n'
         "bub_1\t0\ttext\tsent\tcoucou toi\t\t\n"
