@@ -19,6 +19,7 @@ OR id > (SELECT max(id) - 4 FROM candidates) ORDER BY id DESC LIMIT 12"""
 ON_HOLD = "SELECT id FROM jobs WHERE on_hold AND state IN ('held', 'sending')"
 DOUBLED = """SELECT job_id, ordinal FROM candidates WHERE state IN ('held', 'preparing', 'leaving', 'sent')
 GROUP BY job_id, ordinal HAVING count(*) > 1"""
+OWED = "SELECT k.id FROM candidates k JOIN jobs j ON j.id = k.job_id WHERE j.id = {job} AND j.kind = 'delivery'"
 ACTS = {
     "approve": 4,
     "cancel": 2,
@@ -50,6 +51,8 @@ class Operators:
         self.stats = stats
         self.stopped: set[int] = set()
         """Bubbles of which somebody was told that they will not leave."""
+        self.owed: set[int] = set()
+        """Bubbles that were paid for, of a delivery that was retried: what was stopped of it leaves after all."""
         self.written: dict[int, dict[int, str]] = collections.defaultdict(dict)
         """By bubble: the words that were accepted, by the version that was edited."""
         self.wrong: list[str] = []
@@ -91,6 +94,12 @@ class Operators:
         if job := await self._pick(chance, JOBS):
             answer = await self.storage.transitions.cancel(self.storage.org, job["id"], WHO)
             self.stopped.update(number for number, state in answer.items() if state == "recalled")
+        return job is not None
+
+    async def _retry(self, chance: random.Random) -> bool:
+        if job := await self._pick(chance, JOBS):
+            await self.storage.transitions.retry(self.storage.org, job["id"], WHO)
+            self.owed.update(row["id"] for row in await self.storage.rows(OWED.format(job=job["id"])))
         return job is not None
 
     async def _regenerate(self, chance: random.Random) -> bool:
@@ -147,7 +156,10 @@ class Operators:
 
     def broken(self, applied: set[int], bodies: dict[int, str]) -> list[str]:
         """Promises that the receiver did not see kept. `bodies`: what was sent, by bubble."""
-        found = [*self.wrong, *(f"stopped and yet applied: {number}" for number in applied & self.stopped)]
+        found = [
+            *self.wrong,
+            *(f"stopped and yet applied: {number}" for number in applied & (self.stopped - self.owed)),
+        ]
         for bubble, versions in self.written.items():
             words = versions[max(versions)]
             if bubble in bodies and f'"text":"{words}"' not in bodies[bubble]:
