@@ -113,11 +113,11 @@ async def test_the_cost_page_shows_the_share_of_the_stronger_model(database_url:
     async with a_gateway(database_url) as gateway:
         await gateway.organization("acme")
         admin = await signed_in(gateway, "admin")
-        await gateway.run(CALL, call="r", task="reply")
+        await gateway.run(CALL, call="r", task="review")
         without = seen((await admin.get("/costs")).text)
-        for n, task in enumerate(("concierge", "concierge", "concierge", "concierge_strong")):
+        for n, task in enumerate(("reply", "reply", "reply", "concierge", "concierge_strong")):
             await gateway.run(CALL, call=str(n), task=task)
         page = (await admin.get("/costs")).text
 
-    shown = re.findall(r'<section class="card pad tile"><h2>Stronger model</h2><p class="big">([^<]*)', page)
-    assert ("Stronger model" in without, shown) == (False, ["25%"])
+    shown = re.findall(r'<section class="card pad tile"><h2>Stronger route</h2><p class="big">([^<]*)', page)
+    assert ("Stronger route" in without, shown) == (False, ["20%"])

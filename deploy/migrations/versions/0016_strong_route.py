@@ -1,7 +1,7 @@
 """the iterations of a run are counted on the stronger route too
 
-Additive: the function that counts is replaced by one that also counts calls of task `reply_strong`, which no worker of
-an earlier version makes.
+The function that counts is replaced by one that also counts calls of task `reply_strong`, which no worker of an earlier
+version makes. `runs_since` stays what it was: to earlier releases it counts as before.
 """
 
 from alembic import op
