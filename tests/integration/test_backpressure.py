@@ -131,6 +131,7 @@ def a_crowd(ground: Ground, size: int = 40) -> list[Answer]:
         return list(pool.map(lambda _: ground.ask(), range(size)))
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_any_more_is_hung_up_on(ground: Ground) -> None:
     assert ground.ask().status == 202
     ground.turn(Mode.FREEZE)
@@ -157,6 +158,7 @@ def test_a_server_that_is_too_slow_is_given_up_and_one_that_is_a_little_slow_is_
     ground.comes_back()
 
 
+@pytest.mark.slow
 def test_a_statement_that_takes_too_long_is_ended_by_the_server_itself(ground: Ground) -> None:
     with psycopg.connect(ground.database) as other:
         other.execute("LOCK TABLE messages IN ACCESS EXCLUSIVE MODE")
@@ -200,6 +202,7 @@ def the_server_full(ground: Ground) -> Iterator[None]:
             connection.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_only_reads(ground: Ground) -> None:
     assert ground.ask().status == 202
     read_only(ground, "on")
