@@ -107,6 +107,7 @@ async def test_a_poison_job_is_given_up_and_its_neighbours_are_answered(
     assert stack.children["reply"].poll() is None
 
 
+@pytest.mark.slow
 async def test_a_job_that_runs_alone_is_given_back_when_its_worker_is_stopped(
     stack: Stack, database_url: str, model: SimulatorControl
 ) -> None:
@@ -129,6 +130,7 @@ async def test_a_job_that_runs_alone_is_given_back_when_its_worker_is_stopped(
     assert talk.ended(job, seconds=60)["state"] == "sent"
 
 
+@pytest.mark.slow
 async def test_a_process_that_hangs_is_ended_once_its_job_has_failed_without_it(
     stack: Stack, database_url: str, model: SimulatorControl
 ) -> None:

@@ -118,6 +118,7 @@ async def test_a_killed_child_is_put_back_and_its_run_goes_on_at_once(
     assert seconds < 30
 
 
+@pytest.mark.slow
 async def test_a_run_that_outlasts_the_drain_is_given_back_and_finished_by_another(
     database_url: str, environment: dict[str, str], simulator: RunningSimulator
 ) -> None:

@@ -79,8 +79,9 @@ def test_up_uses_the_servers_it_is_given(tmp_path: Path, database_url: str, redi
 def test_a_setting_that_a_worker_refuses_ends_up_with_its_sentence(
     tmp_path: Path, database_url: str, redis_url: str
 ) -> None:
-    given = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "AI_MODEL_REPLY": "gpt-6-luna"}
-    with replique("up", "--port", str(free_port()), folder=tmp_path, **given) as process:
+    servers = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    models = {"AI_MODEL_REPLY": "gpt-6-luna", "ANTHROPIC_API_KEY": "sk-x"}  # whose provider has no key
+    with replique("up", "--port", str(free_port()), folder=tmp_path, **servers, **models) as process:
         said = until(process, "replique: settings refused: AI_MODEL_*")
         assert any(re.match(r"replique: worker-\w+ does not start\. The end of its log:", line) for line in said)
         assert process.wait(30) == 1
