@@ -445,7 +445,8 @@ async def test_a_persona_is_talked_to_and_nothing_is_sent(
     await anna.go("/costs")
 
     assert (costs, stack.receiver.of(talk.name)) == ([], [])
-    assert int(await anna.page.locator(".tile", has_text="Calls").locator(".big").inner_text()) >= 2
+    calls = anna.page.locator(".tile", has=anna.page.get_by_role("heading", name="Calls", exact=True))
+    assert int(await calls.locator(".big").inner_text()) >= 2
 
 
 async def test_who_is_signed_out_elsewhere_is_led_to_the_door(

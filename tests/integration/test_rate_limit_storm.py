@@ -55,7 +55,7 @@ def ground(
 
 
 @pytest.mark.parametrize(
-    ("conversations", "retry_after"), [(40, 5), pytest.param(200, 60, marks=pytest.mark.slow)], ids=["short", "long"]
+    ("conversations", "retry_after"), [(40, 10), pytest.param(200, 60, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 @pytest.mark.timeout(400)
 async def test_a_storm_of_429_fails_nothing_and_is_not_answered_by_a_herd(
