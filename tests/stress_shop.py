@@ -136,11 +136,12 @@ def _had(data: dict[str, Any]) -> tuple[str, str] | None:
 
 def _owes(row: dict[str, Any], per_job: collections.Counter[str]) -> bool:
     """What was paid has come whole, unless it was refunded, the contact erased, or its receiver refused it for good.
-    What a safety lock stopped, and what was bought under another link already, waits for a person to refund it."""
+    What a safety lock or a person stopped, and what was bought under another link already, waits for a person to refund
+    it, who has perhaps said so."""
     if row["state"] != "paid" or row["erased"] or row["ended"] == "failed":
         return False
     if row["ended"] == "cancelled":
-        return row["attention"] != "open"
+        return row["attention"] not in ("open", "dismissed")
     return not row["done"] or per_job[f"job_{row['job']}"] != row["media"]
 
 
