@@ -1,6 +1,6 @@
 """A job that has ended: how, by whom, and what can be done about it."""
 
-import re
+from dataclasses import dataclass
 
 from pipelines.ops import again
 from schemas.claims import JobState
@@ -16,25 +16,46 @@ SILENT = {
     "gone": "the contact or the conversation is gone",
     "opted_out": "the contact wants no more messages",
 }
-_AGAIN = "then `replique jobs retry {job}`"
+_RETRY = "`replique jobs retry {job}`"
 _READ = "read what it did (`replique jobs show {job}`)"
-_RETRY = re.compile(r"[,;] (then|or) `replique jobs retry.*$")
 _DONE = "nothing: it is as it should be"
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """What to do about a failure first, and the retry after it; None: nothing is to be retried."""
+
+    first: str
+    retry: str | None = f", then {_RETRY}"
+
+    def for_(self, job: JobFacts) -> str:
+        """A retry that would be refused is not advised, but what is to be done instead."""
+        first = self.first.format(job=job.id)
+        if self.retry is None:
+            return first
+        refused = _instead(job)
+        return first + self.retry.format(job=job.id) if refused is None else f"{first}; {refused}"
+
+
 _TO_DO = {
-    Code.MODELS_FAILED: f"check keys, spend and the provider's state (`replique doctor`), {_AGAIN}",
-    Code.MODEL_REFUSED: f"{_READ}; answer by hand, or `replique jobs retry {{job}}`",
-    Code.CRITICAL_REVIEW: f"{_READ}: the review stopped it; answer by hand",
-    Code.IDENTITY_QUESTION: "`replique jobs approve {job}` sends the true reply that lies ready; or answer by hand",
-    Code.SAFETY_STOP: "answer by hand, now: a person may be in danger",
-    Code.QUOTA: f"raise the organisation's plan, {_AGAIN}",
-    Code.BUDGET: f"raise the budget that is spent, {_AGAIN}",
-    Code.MAX_ITERATIONS: f"{_READ}; raise MaxIterations if it was on its way, {_AGAIN}",
-    Code.REFUSED_CALLS: f"{_READ}: which rule it could not meet; {_AGAIN}",
-    Code.NO_CANDIDATE: f"{_READ}; {_AGAIN}",
-    Code.TIMEOUT: f"{_READ}: which call was slow; {_AGAIN}",
-    Code.DELIVERY: f"mend the receiver, {_AGAIN}: the bubbles are kept",
-    Code.POISON: f"read the worker's log of that time, {_AGAIN}",
+    Code.MODELS_FAILED: _Advice("check keys, spend and the provider's state (`replique doctor`)"),
+    Code.MODEL_REFUSED: _Advice(f"{_READ}; answer by hand", f", or {_RETRY}"),
+    Code.CRITICAL_REVIEW: _Advice(f"{_READ}: the review stopped it; answer by hand", None),
+    Code.IDENTITY_QUESTION: _Advice(
+        "`replique jobs approve {job}` sends the true reply that lies ready; or answer by hand", None
+    ),
+    Code.SAFETY_STOP: _Advice("answer by hand, now: a person may be in danger", None),
+    Code.QUOTA: _Advice("raise the organisation's plan"),
+    Code.BUDGET: _Advice("raise the budget that is spent"),
+    Code.MAX_ITERATIONS: _Advice(f"{_READ}; raise MaxIterations if it was on its way"),
+    Code.REFUSED_CALLS: _Advice(f"{_READ}: which rule it could not meet", f"; then {_RETRY}"),
+    Code.NO_CANDIDATE: _Advice(_READ, f"; then {_RETRY}"),
+    Code.TIMEOUT: _Advice(f"{_READ}: which call was slow", f"; then {_RETRY}"),
+    Code.DELIVERY: _Advice("mend the receiver", f", then {_RETRY}: the bubbles are kept"),
+    Code.POISON: _Advice("read the worker's log of that time"),
 }
+_OTHERWISE = _Advice(_READ, None)
+_NEW_WEBHOOK = _Advice("apply the Organization with a webhook that works")
 
 
 def explain(job: JobFacts, facts: Facts) -> Explanation:
@@ -72,11 +93,11 @@ def _failed(job: JobFacts, facts: Facts) -> Explanation:
     sentence = f"{job.id} failed with {code}: {meaning}"
     told = {} if job.detail is None else {"detail": job.detail}
     particulars = {"reason": job.reason, **told, **attempts_of(facts.delivery if code is Code.DELIVERY else None)}
-    to_do = _possible(_TO_DO.get(code, _READ) if code is not None else _READ, job)
+    advice = _OTHERWISE if code is None else _TO_DO.get(code, _OTHERWISE)
     return Explanation(
         Cause.FAILED,
         sentence,
-        to_do.format(job=job.id),
+        advice.for_(job),
         since=job.ended_at,
         who=job.moved_by,
         code=code,
@@ -88,21 +109,11 @@ def _instead(job: JobFacts) -> str | None:
     return None if job.again is None else again.instead(job.again)
 
 
-def _possible(to_do: str, job: JobFacts) -> str:
-    """Without a retry that would be refused; what is to be done instead in its place."""
-    refused = _instead(job)
-    if refused is None or _RETRY.search(to_do) is None:
-        return to_do
-    return f"{_RETRY.sub('', to_do)}; {refused}"
-
-
 def webhook_disabled(job: JobFacts, facts: Facts) -> Explanation:
     return Explanation(
         Cause.WEBHOOK_DISABLED,
         "the receiver of the organisation's webhook answered 410 and so disabled it: nothing can be delivered",
-        _possible("apply the Organization with a webhook that works, then `replique jobs retry {job}`", job).format(
-            job=job.id
-        ),
+        _NEW_WEBHOOK.for_(job),
         since=facts.webhook_disabled_at,
         who="receiver",
         code=job.code,
