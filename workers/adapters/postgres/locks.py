@@ -81,15 +81,20 @@ class Locked:
 
     def closed_to_ai(self, flags: Row) -> NoJob | None:
         """Why no job may answer here, from the conversation and the contact's `CONTACT_FLAGS`."""
-        if flags.erased:
-            return NoJob.ERASED
-        if flags.locked:
-            return NoJob.SAFETY_LOCK
-        if flags.opted_out:
-            return NoJob.OPTED_OUT
-        if self.handled_by is not HandledBy.AI:
-            return NoJob.HUMAN_HANDLES
-        return NoJob.AUTONOMY_OFF if self.persona.spec.autonomy == "off" else None
+        return why_closed(flags, self.handled_by, self.persona.spec.autonomy)
+
+
+def why_closed(flags: Row, handled_by: HandledBy, autonomy: str) -> NoJob | None:
+    """What is final comes first. `flags`: the contact's `CONTACT_FLAGS`."""
+    if flags.erased:
+        return NoJob.ERASED
+    if flags.locked:
+        return NoJob.SAFETY_LOCK
+    if flags.opted_out:
+        return NoJob.OPTED_OUT
+    if handled_by is not HandledBy.AI:
+        return NoJob.HUMAN_HANDLES
+    return NoJob.AUTONOMY_OFF if autonomy == "off" else None
 
 
 async def lock(tx: Transaction, conversation: int) -> Locked | None:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from schemas.claims import JobState, NoJob
+from schemas.claims import JobState
+from schemas.conversation import HandledBy
 from schemas.ids import reference
 from schemas.ops import AgainFacts
-from workers.adapters.postgres.locks import CONTACT_FLAGS
+from workers.adapters.postgres.locks import CONTACT_FLAGS, why_closed
 
 # A bubble has left once the receiver may have shown it; one that was clearly refused has not.
 HAS_LEFT = """EXISTS (SELECT 1 FROM candidates k WHERE k.job_id = {job} AND (k.state IN ('leaving', 'sent')
@@ -37,19 +38,8 @@ def facts_of(row: Any) -> AgainFacts:
         has_left=row.has_left,
         newer_job=None if row.newest in (None, row.id) else reference("job", row.newest),
         erased=row.erased,
-        closed=_closed(row),
+        closed=why_closed(row, HandledBy(row.handled_by), row.autonomy),
         went_on=row.went_on,
         paused=row.paused,
         refunded=row.refunded,
     )
-
-
-def _closed(row: Any) -> NoJob | None:
-    """As `Locked.closed_to_ai`, after who handles it."""
-    if row.locked:
-        return NoJob.SAFETY_LOCK
-    if row.opted_out:
-        return NoJob.OPTED_OUT
-    if row.handled_by != "ai":
-        return NoJob.HUMAN_HANDLES
-    return NoJob.AUTONOMY_OFF if row.autonomy == "off" else None
