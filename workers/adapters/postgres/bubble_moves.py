@@ -17,27 +17,35 @@ EDITED = "edited meanwhile"
 _WORKER = "worker"
 _NOTHING: tuple[None, None] = (None, None)
 
-# A job that was delivered again had its recalled bubbles back: what recalled them before does not count.
-_STORY = sql("""
+AGAIN = """LEFT JOIN LATERAL (
+  SELECT who, at FROM job_events WHERE job_id = k.job_id AND why = 'retry' AND to_state = 'sending'
+  ORDER BY id DESC LIMIT 1) again ON true"""
+"""The newest time that the job of a bubble `k` was delivered again."""
+
+GONE = f"""{AGAIN}
+LEFT JOIN LATERAL (
+  (SELECT id, at, who, why, to_state FROM job_events WHERE job_id = k.job_id AND why = 'dropped'
+     AND (facts -> 'candidate' = to_jsonb(k.id) OR facts -> 'with_it' @> to_jsonb(k.id))
+   ORDER BY id DESC LIMIT 1)
+  UNION ALL
+  (SELECT id, at, who, why, to_state FROM job_events WHERE job_id = k.job_id AND why = k.reason
+     AND why <> 'dropped' AND from_state IS DISTINCT FROM to_state AND at >= GREATEST(k.created_at, again.at)
+   ORDER BY id LIMIT 1)
+  LIMIT 1) gone ON k.state IN ('recalled', 'dropped')"""
+"""The event that took a bubble `k` back. A drop names its bubble. A job that is drafted again several times has several
+events of one kind: the first after the bubble was made is its own, and where recalled bubbles came back with a delivery
+again, the first after that."""
+
+_STORY = sql(f"""
 SELECT k.kind, k.reason, j.kind = 'delivery' AS owed, made.who AS made_by,
        k.created_at, k.left_at, k.sent_at, d.ended_at AS settled_at,
-       again.who AS again_by, again.at AS again_at, away.who AS away_by, away.at AS away_at,
-       dropped.who AS dropped_by, dropped.at AS dropped_at, edited.who AS edited_by, edited.at AS edited_at
+       again.who AS again_by, again.at AS again_at, gone.who AS gone_by, gone.at AS gone_at,
+       edited.who AS edited_by, edited.at AS edited_at
 FROM candidates k
 JOIN jobs j ON j.id = k.job_id
 LEFT JOIN LATERAL (SELECT who FROM job_events WHERE job_id = k.job_id ORDER BY id LIMIT 1) made ON true
 LEFT JOIN deliveries d ON d.candidate_id = k.id
-LEFT JOIN LATERAL (
-  SELECT who, at FROM job_events WHERE job_id = k.job_id AND why = 'retry' AND to_state = 'sending'
-  ORDER BY id DESC LIMIT 1) again ON true
-LEFT JOIN LATERAL (
-  SELECT who, at FROM job_events WHERE job_id = k.job_id AND why = k.reason AND from_state IS DISTINCT FROM to_state
-    AND at >= GREATEST(k.created_at, again.at)
-  ORDER BY id LIMIT 1) away ON true
-LEFT JOIN LATERAL (
-  SELECT who, at FROM job_events WHERE job_id = k.job_id AND why = 'dropped'
-    AND (facts -> 'candidate' = to_jsonb(k.id) OR facts -> 'with_it' @> to_jsonb(k.id))
-  ORDER BY id DESC LIMIT 1) dropped ON true
+{GONE}
 LEFT JOIN LATERAL (
   SELECT who, at FROM job_events WHERE job_id = k.job_id AND why = 'edited' AND facts -> 'candidate' = to_jsonb(k.id)
   ORDER BY id DESC LIMIT 1) edited ON true
@@ -76,10 +84,10 @@ def _moved(state: CandidateState, story: Row) -> tuple[str | None, datetime | No
 
 
 def _withdrawn(state: CandidateState, story: Row) -> tuple[str | None, datetime | None]:
+    if story.gone_at is not None:
+        return story.gone_by, story.gone_at
     if state is CandidateState.DROPPED:
         # A notice that was due no more: the worker that would have sent it.
-        return (_WORKER, None) if story.reason == "noticed" else (story.dropped_by, story.dropped_at)
-    if story.away_by is not None:
-        return story.away_by, story.away_at
+        return (_WORKER, None) if story.reason == "noticed" else _NOTHING
     # Refused by the receiver when its job had ended: whoever posted it took it back.
     return _NOTHING if story.settled_at is None else (_WORKER, story.settled_at)
