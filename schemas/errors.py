@@ -252,7 +252,8 @@ class RateLimited(AppError):
 
 
 class Unavailable(AppError):
-    """The database is away, full or refuses connections. Nothing was kept; the caller should come back."""
+    """The database is away, full or refuses connections. Nothing was kept and the caller should come back; unless the
+    fact `done` says that only what came of it could not be read."""
 
     code, http_status = Code.UNAVAILABLE, 503
 

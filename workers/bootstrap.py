@@ -41,7 +41,6 @@ from schemas.payments import Closing, Link, LinkFailed, Offering
 from schemas.settings import Settings
 from schemas.speech import Recording, SpeechFailed
 from schemas.summaries import Folding, Summed
-from workers.adapters.anew import embedding_anew
 from workers.adapters.channels.guard import Guard
 from workers.adapters.channels.inbox import WithInbox
 from workers.adapters.channels.webhook import WebhookChannel
@@ -62,6 +61,7 @@ from workers.adapters.postgres.transitions import Transitions
 from workers.adapters.redis.breaker import RedisBreaker
 from workers.adapters.redis.courier import RedisCourier
 from workers.adapters.redis.gate import RedisGate
+from workers.adapters.reembedding import embedding_anew
 from workers.adapters.speech.build import milliseconds, open_speech
 from workers.elsewhere import NoExpiry, NoLearning, NoLinks, NoRecordings, NoReplies, NoSumming
 from workers.runtime.addresses import database_address, redis_address

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class StripeWhenWanted:
-    """The port `LinkExpiry`. The library (1.3 s, 80 MB) is loaded with the first link that is to be closed, beside the
-    event loop."""
+    """The port `LinkExpiry`. Library and key are asked for with the first link that is to be closed: a process that
+    never closes one runs without them. Loaded beside the event loop (0.1 s, 6 MB)."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -32,7 +32,7 @@ class Sum:
     discarded: Decimal = Decimal(0)
     unpriced: int = 0
     strong: int = 0
-    either: int = 0
+    eligible: int = 0
 
     def add(self, row: Spent) -> None:
         self.calls += row.calls
@@ -44,7 +44,7 @@ class Sum:
         self.discarded += row.discarded
         self.unpriced += row.unpriced
         self.strong += row.strong
-        self.either += row.either
+        self.eligible += row.eligible
 
     @property
     def cache_share(self) -> float | None:
@@ -54,7 +54,7 @@ class Sum:
     @property
     def strong_share(self) -> float | None:
         """Of the calls that write answers, those of the stronger route."""
-        return self.strong / self.either if self.either else None
+        return self.strong / self.eligible if self.eligible else None
 
 
 @open_to(Role.OPERATOR, Role.OPS, scoped=False)

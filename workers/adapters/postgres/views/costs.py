@@ -40,7 +40,7 @@ CASE WHEN count(DISTINCT l.currency) = 1 AND count(*) FILTER (WHERE l.cost_usd <
      THEN min(l.currency) END AS currency,
 count(*) FILTER (WHERE l.task = ANY(ARRAY[{", ".join(f"'{task}'" for task in STRONGER.values())}])) AS strong,
 count(*) FILTER (WHERE l.task = ANY(ARRAY[{", ".join(f"'{task}'" for pair in STRONGER.items() for task in pair)}]))
-AS either"""
+AS eligible"""
 
 
 def _statement(group: CostGroup, of_one: bool) -> Any:
@@ -89,7 +89,7 @@ WHERE o.spec ->> 'plan' IS NOT NULL AND (CAST(:org AS bigint) IS NULL OR o.id = 
 @dataclass(frozen=True, slots=True)
 class Spent:
     """One organisation, day and model. `discarded` is the part of `usd` whose run was thrown away; `unpriced` calls
-    are in no sum of money. `strong` of the `either` calls that had a stronger route took it."""
+    are in no sum of money. `strong` of the `eligible` calls, whose task has a stronger route, took it."""
 
     organization: str
     day: date
@@ -105,7 +105,7 @@ class Spent:
     discarded: Decimal
     unpriced: int
     strong: int
-    either: int
+    eligible: int
 
 
 class Costs:
@@ -197,5 +197,5 @@ def _out(row: Any) -> CostOut:
         currency=row.currency,
         cost=None if row.currency is None else as_decimal_text(row.own),
         cache_share=counted["cache_read"] / read if read else None,
-        strong_share=row.strong / row.either if row.either else None,
+        strong_share=row.strong / row.eligible if row.eligible else None,
     )

@@ -13,11 +13,11 @@ from schemas.ids import OrgId
 from tests.fakes import FrozenClock
 from tests.library import FRENCH, Library, a_document, a_library
 from tests.stack import Stack, wait_until
-from workers.adapters.anew import LOOK_SECONDS, Anew
 from workers.adapters.embeddings import BuiltInEmbedder
 from workers.adapters.postgres.memory import StoredMemory
 from workers.adapters.postgres.stale import StalePassages
 from workers.adapters.redis.turn import SEEN_SECONDS, RedisTurn
+from workers.adapters.reembedding import LOOK_SECONDS, Anew
 
 NOWHERE = "redis://127.0.0.1:1/0"
 
@@ -173,3 +173,24 @@ async def test_a_background_worker_does_it(stack: Stack) -> None:
 
         assert not done()
         wait_until(done, LOOK_SECONDS + 25, "the passage to be embedded again")
+
+
+class Working(Anew):
+    """One batch takes 20 ms, and there is always another."""
+
+    batches = 0
+
+    async def step(self) -> bool:
+        self.batches += 1
+        await asyncio.sleep(0.02)
+        return True
+
+
+async def test_it_leaves_four_fifths_of_the_time_to_the_replies(database_url: str) -> None:
+    async with a_library(database_url) as library:
+        working = Working(StalePassages(library.storage.database), Later(), Always())
+        going_on = asyncio.create_task(working.keep_on())
+        await asyncio.sleep(1.0)
+        going_on.cancel()
+
+    assert 1 < working.batches <= 10  # 50 without a rest
