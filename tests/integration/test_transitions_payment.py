@@ -383,13 +383,19 @@ async def claim(storage: Storage, job: int) -> Any:
     return await storage.transitions.claim_run(AutoReply(conversation=1, job=job))
 
 
+async def on_its_way(storage: Storage) -> tuple[JobId, Posting]:
+    """Two media that were paid for, the first of them with the receiver."""
+    await sell(storage, "v-1", "p-2", price="12.50")
+    await told(storage, PAID)
+    delivery = JobId((await storage.job())["id"])
+    posting = await send(storage, delivery)
+    assert posting is not None
+    return delivery, posting
+
+
 async def test_a_given_up_delivery_is_retried_whatever_was_said_since(database_url: str) -> None:
     async with a_shop(database_url) as storage:
-        await sell(storage, "v-1", "p-2", price="12.50")
-        await told(storage, PAID)
-        delivery = (await storage.job())["id"]
-        posting = await send(storage, delivery)
-        assert posting is not None
+        delivery, posting = await on_its_way(storage)
         await storage.transitions.settle(posting, Refused("the receiver answered 400", final=True))
         failed = await storage.job(delivery)
         await storage.say("m-2")
@@ -419,11 +425,7 @@ async def test_what_is_owed_can_be_held_but_neither_edited_nor_drafted_again(dat
 
 async def test_a_cancelled_purchase_is_delivered_after_all_or_refunded(database_url: str) -> None:
     async with a_shop(database_url) as storage:
-        await sell(storage, "v-1", "p-2", price="12.50")
-        await told(storage, PAID)
-        delivery = (await storage.job())["id"]
-        posting = await send(storage, delivery)
-        assert posting is not None
+        delivery, posting = await on_its_way(storage)
         await storage.transitions.cancel(storage.org, delivery, "zoe")
         await storage.transitions.settle(posting, Accepted())
         asked = [dict(row) for row in await storage.rows(ASKED)]
@@ -487,11 +489,7 @@ async def test_a_safety_lock_stops_a_delivery_under_way_and_a_retry_goes_on_afte
     database_url: str, where: str
 ) -> None:
     async with a_shop(database_url) as storage:
-        await sell(storage, "v-1", "p-2", price="12.50")
-        await told(storage, PAID)
-        delivery = (await storage.job())["id"]
-        posting = await send(storage, delivery)
-        assert posting is not None
+        delivery, posting = await on_its_way(storage)
         await storage.say("m-2", text=MINOR, conversation=where)
         asked = [dict(row) for row in await storage.rows(ASKED)]
         await storage.transitions.settle(posting, Accepted())
@@ -580,11 +578,7 @@ async def test_money_taken_after_the_link_expired_is_answered_with_the_media(dat
 
 async def test_a_refund_stops_what_has_not_left_and_lets_it_be_offered_again(database_url: str) -> None:
     async with a_shop(database_url) as storage:
-        await sell(storage, "v-1", "p-2", price="12.50")
-        await told(storage, PAID)
-        delivery = (await storage.job())["id"]
-        posting = await send(storage, delivery)
-        assert posting is not None
+        delivery, posting = await on_its_way(storage)
         await told(storage, REFUNDED)
         await storage.transitions.settle(posting, Accepted())
         rest = await deliver(storage, delivery)
